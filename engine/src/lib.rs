@@ -1,1 +1,4 @@
-//! x
+//! A WebAssembly sandbox engine: a small computer for an AI agent inside its host's process.
+
+pub mod errno;
+pub mod vfs;

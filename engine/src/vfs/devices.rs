@@ -1,0 +1,5 @@
+//! Placeholder of the vfs part.
+
+/// See the vfs part.
+#[derive(Debug)]
+pub struct DeviceFs {}
