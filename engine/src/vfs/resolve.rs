@@ -229,12 +229,10 @@ pub(super) struct Ending {
 pub(super) enum Target {
     /// A directory.
     Directory(Place),
-    /// Anything else, under a name of a directory.
+    /// Anything else.
     Other {
-        /// The directory.
+        /// The directory it was found in.
         directory: Place,
-        /// The name.
-        name: Box<[u8]>,
         /// The inode.
         inode: Arc<dyn Inode>,
         /// Its type.
@@ -326,7 +324,7 @@ impl<'n> Walk<'n> {
                 _ if ending.slash => return Err(Errno::NotDirectory),
                 _ => {
                     let directory = ending.directory;
-                    return Ok(Target::Other { directory, name, inode, file_type });
+                    return Ok(Target::Other { directory, inode, file_type });
                 }
             }
         }
