@@ -161,17 +161,21 @@ impl Place {
         Ok(entries)
     }
 
-    /// `.` and `..`, those of them that lie behind `cookie`.
+    /// `.` and `..`, those of them that lie behind `cookie`; none in a directory that was removed.
     pub(super) fn dot_entries(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
         let entry = |name: &[u8], inode: &dyn Inode| -> SysResult<DirEntry> {
             let ino = inode.ino()?;
             Ok(DirEntry { name: name.into(), ino, file_type: FileType::Directory })
         };
         let mut entries = Vec::new();
+        // A directory that was removed has not even these.
+        if cookie >= DOT_ENTRIES || self.inode.stat()?.nlink == 0 {
+            return Ok(entries);
+        }
         if cookie == 0 && max > 0 {
             entries.push((1, entry(b".", &*self.inode)?));
         }
-        if cookie < DOT_ENTRIES && entries.len() < max {
+        if entries.len() < max {
             let parent = self.present_parent();
             let above = parent.as_ref().map_or(&self.inode, |parent| &parent.place.inode);
             entries.push((DOT_ENTRIES, entry(b"..", &**above)?));
@@ -402,8 +406,8 @@ impl<'n> Walk<'n> {
                         return Err(Errno::NotCapable);
                     }
                     b".." => Last::DotDot,
-                    // Checked here so that a name that is too long is found before the call's own rules, as on Linux.
-                    name => Last::Name(Name::new(name)?.as_bytes().into()),
+                    // Not checked yet: Linux finds a name too long when it is looked up, after the call's own rules.
+                    name => Last::Name(name.into()),
                 };
                 return Ok(self.end(last, slash));
             }

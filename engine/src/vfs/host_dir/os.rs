@@ -261,10 +261,15 @@ pub(super) fn set_file_mode(file: &File, mode: u32) -> SysResult<()> {
     retry(|| rustix::fs::fchmod(file, permissions(mode)))
 }
 
+/// A directory's own descriptor for reading, with a position of its own: a held one may be good for names only.
+fn open_itself(dir: &Dir) -> SysResult<std::os::fd::OwnedFd> {
+    let flags = GUARDED | OFlags::RDONLY | OFlags::DIRECTORY;
+    retry(|| rustix::fs::openat(dir, ".", flags, Mode::empty()))
+}
+
 /// Changes the attributes of a directory that has no name: the root.
 pub(super) fn set_directory_attributes(dir: &Dir, change: &SetAttributes) -> SysResult<()> {
-    let flags = GUARDED | OFlags::RDONLY | OFlags::DIRECTORY;
-    let fd = retry(|| rustix::fs::openat(dir, ".", flags, Mode::empty()))?;
+    let fd = open_itself(dir)?;
     if let Some(mode) = change.mode {
         retry(|| rustix::fs::fchmod(&fd, permissions(mode)))?;
     }
@@ -347,9 +352,7 @@ pub(super) fn sync(file: &File, scope: SyncScope) -> SysResult<()> {
 
 /// Makes a whole file system durable.
 pub(super) fn sync_all(dir: &Dir) -> SysResult<()> {
-    let fd = retry(|| {
-        rustix::fs::openat(dir, ".", GUARDED | OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
-    })?;
+    let fd = open_itself(dir)?;
     #[cfg(target_os = "linux")]
     return retry(|| rustix::fs::syncfs(&fd));
     #[cfg(not(target_os = "linux"))]
@@ -393,7 +396,8 @@ pub(super) fn shows_kernel(_: &Dir) -> SysResult<bool> {
 /// Reads a whole directory: names, inode numbers and types, in the host's order; at most `max` entries.
 pub(super) fn read_directory(dir: &Dir, max: usize) -> SysResult<Vec<(Box<[u8]>, u64, FileType)>> {
     let mut entries = Vec::new();
-    for entry in rustix::fs::Dir::read_from(dir).map_err(error)? {
+    let fd = open_itself(dir)?;
+    for entry in rustix::fs::Dir::new(fd).map_err(error)? {
         let entry = entry.map_err(error)?;
         let bytes = entry.file_name().to_bytes();
         if bytes == b"." || bytes == b".." {

@@ -74,8 +74,8 @@ impl Namespace {
     pub fn unlink(&self, at: At<'_>) -> SysResult<()> {
         let Ending { directory, last, slash } = self.walk(&at).parent(at.path)?;
         let Last::Name(name) = last else { return Err(Errno::IsDirectory) };
-        let name = Name::new(&name)?;
         Writable::of_open_file(&directory.mount)?;
+        let name = Name::new(&name)?;
         let is_directory = directory.inode.lookup(name)?.file_type()? == FileType::Directory;
         if slash {
             return Err(if is_directory { Errno::IsDirectory } else { Errno::NotDirectory });
@@ -98,8 +98,8 @@ impl Namespace {
             Last::DotDot => return Err(Errno::NotEmpty),
             Last::Name(name) => name,
         };
-        let name = Name::new(&name)?;
         Writable::of_open_file(&directory.mount)?;
+        let name = Name::new(&name)?;
         let inode = directory.inode.lookup(name)?;
         let writable = Writable::of_entries(&directory.mount, &*directory.inode)?;
         if inode.file_type()? != FileType::Directory {
@@ -130,9 +130,10 @@ impl Namespace {
             let no_replace = flags.contains(RenameFlags::NO_REPLACE);
             return Err(if no_replace { Errno::Exists } else { Errno::Busy });
         };
-        let (old_name, new_name) = (Name::new(old_name)?, Name::new(new_name)?);
         Writable::of_open_file(&from.directory.mount)?;
+        let old_name = Name::new(old_name)?;
         let old = Entry::of(from.directory.inode.lookup(old_name)?)?;
+        let new_name = Name::new(new_name)?;
         let new = match to.directory.inode.lookup(new_name) {
             Ok(_) if flags.contains(RenameFlags::NO_REPLACE) => return Err(Errno::Exists),
             Ok(inode) => Some(Entry::of(inode)?),
