@@ -3,7 +3,7 @@
 //! Every back end that a guest writes to is driven against a temporary directory of the host through its own system calls. Names come
 //! from a tiny alphabet, so that calls meet: what one made another renames, links, loops or removes.
 //!
-//! `SANDBAR_SHADOW_OPS` sets the number of calls for each back end (default 60,000), `SANDBAR_SHADOW_SEED` runs one seed only. A
+//! `SANDBAR_SHADOW_OPS` sets the number of calls for each back end (default 30,000), `SANDBAR_SHADOW_SEED` runs one seed only. A
 //! failure prints the seed and the calls that led to it.
 //!
 //! Permission bits that deny are left out, because the test may run as root, whom the host denies nothing; they are tested in
@@ -48,7 +48,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 fn compare(back_end: BackEnd) {
-    let calls = number("SANDBAR_SHADOW_OPS").unwrap_or(60_000);
+    let calls = number("SANDBAR_SHADOW_OPS").unwrap_or(30_000);
     let seeds = match number("SANDBAR_SHADOW_SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..calls.div_ceil(CALLS_PER_TREE),
