@@ -348,7 +348,8 @@ impl<'n> Walk<'n> {
             return Err(Errno::Loop);
         }
         match link.magic() {
-            None => Ok(Lead::Path(link.read_link()?)),
+            // A process's current directory is reached by its path: good until it is removed.
+            None | Some(MagicLink::WorkingDirectory(_)) => Ok(Lead::Path(link.read_link()?)),
             Some(MagicLink::OwnProcess) => Ok(Lead::Path(own_process(self.caller)?)),
             Some(MagicLink::Descriptor(pid, fd)) => {
                 let pid = pid.unwrap_or(self.caller.pid);
@@ -360,7 +361,6 @@ impl<'n> Walk<'n> {
                 }
                 Ok(Lead::Descriptor { pid, fd })
             }
-            Some(MagicLink::WorkingDirectory(_)) => Ok(Lead::Path(link.read_link()?)),
             Some(MagicLink::Root) => Ok(Lead::Path(b"/".to_vec())),
         }
     }

@@ -268,12 +268,11 @@ impl Inode for HostInode {
         *self.fresh.lock() = None;
         let permit = self.shared.options.descriptors.file()?;
         let made = self.made.lock().take();
-        let file = match made {
-            Some(file) => file,
-            None => {
-                let (parent, name) = self.location()?;
-                os::open_file(&*parent.dir()?, Name::new(&name)?, access)?
-            }
+        let file = if let Some(file) = made {
+            file
+        } else {
+            let (parent, name) = self.location()?;
+            os::open_file(&*parent.dir()?, Name::new(&name)?, access)?
         };
         let host = os::stat_file(&file)?;
         if host.id != self.id || host.stat.file_type != FileType::Regular {

@@ -7,7 +7,7 @@
 
 use cap_std::fs::{Dir, File};
 use rustix::fs::{
-    AtFlags, FileType as HostType, Mode, OFlags, RenameFlags as HostRename, Stat, Timespec, Timestamps,
+    AtFlags, FileType as HostType, Mode, OFlags, RawMode, RenameFlags as HostRename, Stat, Timespec, Timestamps,
 };
 use rustix::io::Errno as HostErrno;
 
@@ -106,6 +106,11 @@ fn nanoseconds(seconds: impl TryInto<i64>, fraction: impl TryInto<i64>) -> Times
 }
 
 fn convert(host: &Stat) -> HostStat {
+    #[cfg_attr(
+        target_os = "linux",
+        expect(clippy::useless_conversion, reason = "16 bits on macOS")
+    )]
+    let mode = u32::from(host.st_mode);
     let file_type = match HostType::from_raw_mode(host.st_mode) {
         HostType::RegularFile => FileType::Regular,
         HostType::Directory => FileType::Directory,
@@ -122,7 +127,7 @@ fn convert(host: &Stat) -> HostStat {
             ino: unsigned(host.st_ino),
             file_type,
             // No set-user-id or sticky bit comes in or goes out.
-            mode: u32::try_from(unsigned(host.st_mode)).unwrap_or(0) & 0o777,
+            mode: mode & 0o777,
             nlink: unsigned(host.st_nlink),
             size: unsigned(host.st_size),
             blocks: unsigned(host.st_blocks),
@@ -135,7 +140,7 @@ fn convert(host: &Stat) -> HostStat {
 }
 
 fn permissions(mode: u32) -> Mode {
-    Mode::from_bits_truncate((mode & 0o777).try_into().unwrap_or(0))
+    Mode::from_bits_truncate(RawMode::try_from(mode & 0o777).unwrap_or(0))
 }
 
 pub(super) fn stat(dir: &Dir, name: Name<'_>) -> SysResult<HostStat> {
@@ -393,8 +398,11 @@ pub(super) fn shows_kernel(_: &Dir) -> SysResult<bool> {
     Ok(false)
 }
 
+/// Name, inode number and type.
+pub(super) type HostEntry = (Box<[u8]>, u64, FileType);
+
 /// Reads a whole directory: names, inode numbers and types, in the host's order; at most `max` entries.
-pub(super) fn read_directory(dir: &Dir, max: usize) -> SysResult<Vec<(Box<[u8]>, u64, FileType)>> {
+pub(super) fn read_directory(dir: &Dir, max: usize) -> SysResult<Vec<HostEntry>> {
     let mut entries = Vec::new();
     let fd = open_itself(dir)?;
     for entry in rustix::fs::Dir::new(fd).map_err(error)? {

@@ -142,7 +142,9 @@ fn open_existing(
             inode.open_fifo()?;
             return Ok(Opened::Fifo { inode, mount, path: directory.path_of(name) });
         }
-        FileType::Regular if access.writes() => drop(Writable::of_open_file(&mount)?),
+        FileType::Regular if access.writes() => {
+            Writable::of_open_file(&mount)?;
+        }
         FileType::Socket | FileType::BlockDevice => return Err(Errno::NoDeviceOrAddress),
         _ => {}
     }
