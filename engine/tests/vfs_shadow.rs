@@ -8,6 +8,11 @@
 //!
 //! Permission bits that deny are left out, because the test may run as root, whom the host denies nothing; they are tested in
 //! `vfs_namespace.rs`. Absolute paths are left out, because the host's root is not the sandbox's.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 #![cfg(target_os = "linux")]
 
 #[path = "vfs_shadow/calls.rs"]
@@ -42,7 +47,6 @@ fn a_host_directory_behaves_like_the_host() {
 }
 
 fn number(name: &str) -> Option<u64> {
-    #[expect(clippy::disallowed_methods, reason = "a test's own setting")]
     let text = std::env::var(name).ok()?;
     Some(text.parse().expect("a number"))
 }
@@ -73,10 +77,16 @@ fn run(back_end: BackEnd, seed: u64) {
             panic!(
                 "{back_end:?}, seed {seed}, call {}: the host says {expected:?}, the sandbox {found:?} to {call:?}\n{}",
                 log.len(),
-                log.iter().skip(from).map(|call| format!("{call:?}\n")).collect::<String>(),
+                log.iter()
+                    .skip(from)
+                    .map(|call| format!("{call:?}\n"))
+                    .collect::<String>(),
             );
         }
     }
     let (expected, found) = (calls::tree(&mut host), calls::tree(&mut sandbox));
-    assert_eq!(expected, found, "{back_end:?}, seed {seed}: the trees differ in the end");
+    assert_eq!(
+        expected, found,
+        "{back_end:?}, seed {seed}: the trees differ in the end"
+    );
 }
