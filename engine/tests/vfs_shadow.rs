@@ -22,6 +22,8 @@ mod host;
 #[path = "vfs_shadow/sandbox.rs"]
 mod sandbox;
 
+use std::fmt::Write as _;
+
 use self::calls::{Call, Random};
 use self::host::Host;
 use self::sandbox::{BackEnd, Sandbox};
@@ -73,14 +75,13 @@ fn run(back_end: BackEnd, seed: u64) {
         log.push(call.clone());
         let (expected, found) = (call.run(&mut host), call.run(&mut sandbox));
         if expected != found {
-            let from = log.len().saturating_sub(60);
+            let mut text = String::new();
+            for call in log.iter().skip(log.len().saturating_sub(60)) {
+                writeln!(text, "{call:?}").unwrap();
+            }
             panic!(
-                "{back_end:?}, seed {seed}, call {}: the host says {expected:?}, the sandbox {found:?} to {call:?}\n{}",
+                "{back_end:?}, seed {seed}, call {}: the host says {expected:?}, the sandbox {found:?} to the last of\n{text}",
                 log.len(),
-                log.iter()
-                    .skip(from)
-                    .map(|call| format!("{call:?}\n"))
-                    .collect::<String>(),
             );
         }
     }

@@ -259,6 +259,7 @@ fn len(random: &mut Random) -> u64 {
 
 impl Call {
     /// Any call.
+    #[expect(clippy::too_many_lines, reason = "a table of all calls")]
     pub(crate) fn any(random: &mut Random) -> Self {
         let slot = usize::try_from(random.below(SLOTS as u64)).unwrap();
         let small = |random: &mut Random| usize::try_from(len(random)).unwrap();
