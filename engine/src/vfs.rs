@@ -38,7 +38,7 @@ pub use self::namespace::{
     Access, AccessMode, At, Caller, Namespace, OpenFlags, Opened, RenameFlags, StatFs, StatTarget,
 };
 pub use self::overlay::OverlayFs;
-pub use self::path::{Name, NAME_MAX, PATH_MAX};
+pub use self::path::{NAME_MAX, Name, PATH_MAX};
 pub use self::permission::Writable;
 pub use self::procfs::{ProcFs, ProcessSummary, ProcessView};
 pub use self::quota::{Charge, Quota};

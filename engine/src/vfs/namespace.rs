@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Confine, Follow, FileStat, MountFlags, FileSystem, Inode, Mount, OpenFile, Place, SetAttributes,
+    Confine, FileStat, FileSystem, Follow, Inode, Mount, MountFlags, OpenFile, Place, SetAttributes,
 };
 use crate::errno::SysResult;
 
@@ -64,6 +64,11 @@ impl AccessMode {
     /// Whether writing is allowed.
     pub fn writes(self) -> bool {
         self != Self::Read
+    }
+
+    /// Whether everything that `wanted` needs is allowed.
+    pub fn allows(self, wanted: Self) -> bool {
+        (self.reads() || !wanted.reads()) && (self.writes() || !wanted.writes())
     }
 }
 

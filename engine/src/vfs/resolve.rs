@@ -43,6 +43,20 @@ impl Place {
         unimplemented!()
     }
 
+    /// The mount it lies in.
+    pub fn mount(&self) -> &Arc<Mount> {
+        &self.mount
+    }
+
+    /// Changes mode or times of the directory itself (`fchmod`, `futimens` of a directory).
+    ///
+    /// # Errors
+    /// `ReadOnly`, `Io`.
+    pub fn set_attributes(&self, change: &super::SetAttributes) -> SysResult<()> {
+        let _ = change;
+        unimplemented!()
+    }
+
     /// Attributes, `dev` filled in.
     ///
     /// # Errors
@@ -55,7 +69,11 @@ impl Place {
     ///
     /// # Errors
     /// As [`Inode::read_directory`].
-    pub fn read_directory(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, super::DirEntry)>> {
+    pub fn read_directory(
+        &self,
+        cookie: u64,
+        max: usize,
+    ) -> SysResult<Vec<(u64, super::DirEntry)>> {
         let _ = (cookie, max);
         unimplemented!()
     }
