@@ -83,7 +83,7 @@ impl Engine {
         let programs = self.image().programs();
         let total = programs.len();
         for (index, program) in programs.iter().enumerate() {
-            self.shared.runtime.prepare(self.image(), program).await?;
+            self.shared.runtime.prepare(self.image().fs(), program.path.as_bytes()).await?;
             progress(&Progress { done: index + 1, total, program: program.path.clone() });
         }
         Ok(())
@@ -91,6 +91,11 @@ impl Engine {
 }
 
 impl EngineShared {
+    /// Device and inode numbers of the directories that no mount may reach.
+    pub(crate) fn protected_ids(&self) -> Vec<(u64, u64)> {
+        self.protected.iter().filter_map(|path| crate::host::identity(path)).collect()
+    }
+
     pub(crate) fn take_sandbox(&self) -> Result<()> {
         let limit = self.ceilings.sandboxes;
         let taken = self

@@ -37,6 +37,7 @@ pub use self::job::Job;
 pub use self::limits::{Resource, ResourceLimits};
 pub use self::pipe::{PIPE_BUF, PIPE_CAPACITY, PipeReader, PipeWriter, pipe};
 pub use self::signal::{Disposition, Signal, SignalSet, SignalState};
+pub(crate) use self::spawn::HOST_COMMAND_LINE;
 pub use self::spawn::{FdPlan, HostCommand, HostProcess, Loader, Program, SpawnRequest};
 pub use self::stream::{Readiness, Stream, WindowSize};
 pub use self::table::{ExecPlan, MemoryAccount, ProcessTable, TableLimits};

@@ -31,7 +31,7 @@ struct Inner {
 struct Pipe {
     id: u64,
     inner: Mutex<Inner>,
-    changed: Notify,
+    changed: Arc<Notify>,
 }
 
 impl Pipe {
@@ -59,7 +59,7 @@ pub fn pipe() -> (PipeReader, PipeWriter) {
             readers: 1,
             writers: 1,
         }),
-        changed: Notify::new(),
+        changed: Arc::new(Notify::new()),
     });
     (PipeReader(Arc::clone(&pipe)), PipeWriter(pipe))
 }
@@ -69,6 +69,11 @@ impl PipeWriter {
     pub fn of(reader: &PipeReader) -> Self {
         reader.0.with(|inner| inner.writers += 1);
         Self(Arc::clone(&reader.0))
+    }
+
+    /// What is notified of every change, for waiting without borrowing.
+    pub fn notifier(&self) -> &Arc<Notify> {
+        &self.0.changed
     }
 
     /// Whether anybody can read what is written.
@@ -82,6 +87,11 @@ impl PipeReader {
     pub fn of(writer: &PipeWriter) -> Self {
         writer.0.with(|inner| inner.readers += 1);
         Self(Arc::clone(&writer.0))
+    }
+
+    /// What is notified of every change, for waiting without borrowing.
+    pub fn notifier(&self) -> &Arc<Notify> {
+        &self.0.changed
     }
 
     /// Whether anybody can still write.

@@ -18,6 +18,7 @@ use super::module_cache::{CacheStats, ModuleCache};
 use super::timer::{Timer, TimerToken};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::EPOCH_TICK;
+use crate::vfs::{AccessMode, ImageFs};
 use crate::process::{ExitStatus, Loader, Process, Program, ProgramFuture, Signal};
 
 /// Ticks without a running guest after which the ticker sleeps: waking it costs more than a few idle ticks.
@@ -109,6 +110,22 @@ impl Runtime {
     /// Runs a future on the guests' threads.
     pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         self.handle.spawn(future);
+    }
+
+    /// Compiles one program of an image unless that is done.
+    ///
+    /// # Errors
+    /// `Runtime` with the program's name.
+    pub(crate) async fn prepare(self: &Arc<Self>, fs: &ImageFs, path: &[u8]) -> Result<()> {
+        let failed = |reason: String| ErrorKind::Runtime {
+            what: "compile a program of the image",
+            reason: format!("{}: {reason}", String::from_utf8_lossy(path)),
+        };
+        let inode = fs.find(path).map_err(|errno| failed(errno.to_string()))?;
+        let file = inode.open(AccessMode::Read).map_err(|errno| failed(errno.to_string()))?;
+        let program = Program::Module { inode, file, path: path.into() };
+        let loaded = self.epoch.load(self, &program).await;
+        loaded.map(drop).map_err(|reason| failed(reason.to_string()).into())
     }
 
     /// Processes at a time that this engine can hold.
