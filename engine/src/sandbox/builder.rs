@@ -11,12 +11,12 @@ use crate::errno::Errno;
 use crate::error::{ErrorKind, Result};
 use crate::limits::{Limits, WASM_STACK_BYTES};
 use crate::process::{
-    HOST_COMMAND_LINE, MemoryAccount, ProcessTable, ProcessView, ResourceLimits, TableLimits,
+    HOST_COMMAND_LINE, MemoryAccount, ProcessTable, ResourceLimits, TableLimits,
 };
 use crate::runtime::Scheduler;
 use crate::vfs::{
     DeviceFs, FileSystem, HostDir, HostDirOptions, MemoryFs, MountFlags, Namespace, OverlayFs, ProcFs,
-    Quota,
+    ProcessView, Quota,
 };
 
 /// How a host directory is mounted.
