@@ -1,12 +1,14 @@
 //! The only door to the host: clocks, randomness, machine facts, host files of the engine's own.
 //!
 //! File systems of guests go through `cap_std` handles (`vfs/host_dir.rs`); nothing else in this crate names a host path.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "this is the one place that asks the host"
-)]
+#![expect(clippy::disallowed_methods, reason = "this is the one place that asks the host")]
 
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::error::{Error, ErrorKind, Result};
 
 /// Nanoseconds since the Unix epoch.
 pub(crate) fn realtime_ns() -> i64 {
@@ -27,9 +29,7 @@ pub(crate) fn memory_bytes() -> u64 {
     std::fs::read_to_string("/proc/meminfo")
         .ok()
         .and_then(|text| {
-            let line = text
-                .lines()
-                .find_map(|line| line.strip_prefix("MemTotal:"))?;
+            let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
             let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
             kib.checked_mul(1024)
         })
@@ -56,18 +56,14 @@ pub(crate) fn random(buffer: &mut [u8]) -> std::io::Result<()> {
 pub(crate) fn blocking<T>(work: impl FnOnce() -> T) -> T {
     let on_worker = tokio::runtime::Handle::try_current()
         .is_ok_and(|handle| handle.runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread);
-    if on_worker {
-        tokio::task::block_in_place(work)
-    } else {
-        work()
-    }
+    if on_worker { tokio::task::block_in_place(work) } else { work() }
 }
 
 /// Makes a directory with its parents, itself only for this user.
 ///
 /// # Errors
 /// The file system's.
-pub(crate) fn create_private_dir(path: &std::path::Path) -> std::io::Result<()> {
+pub(crate) fn create_private_dir(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent)?;
@@ -76,4 +72,180 @@ pub(crate) fn create_private_dir(path: &std::path::Path) -> std::io::Result<()> 
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         result => result,
     }
+}
+
+/// A path that an environment variable names, when it is set and not empty.
+pub(crate) fn env_path(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Where this user's caches belong: `$XDG_CACHE_HOME`, `~/Library/Caches` on macOS, `~/.cache` elsewhere.
+///
+/// # Errors
+/// `Invalid` without a home directory.
+pub(crate) fn user_cache_dir() -> Result<PathBuf> {
+    let home = || env_path("HOME");
+    let dir = env_path("SANDBAR_CACHE_DIR").or_else(|| {
+        let base = env_path("XDG_CACHE_HOME").or_else(|| {
+            let folder = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
+            Some(home()?.join(folder))
+        });
+        Some(base?.join("sandbar"))
+    });
+    dir.ok_or_else(|| {
+        ErrorKind::Invalid {
+            what: "cache directory",
+            reason: "neither SANDBAR_CACHE_DIR nor XDG_CACHE_HOME nor HOME is set; name one with `cache_dir`".into(),
+        }
+        .into()
+    })
+}
+
+/// Where a default image may be: beside the program (also one folder up, where tests and examples lie), in the `out` folder of the
+/// checkout it was built in, in the user's data directory.
+pub(crate) fn image_candidates(folder: &str) -> Vec<PathBuf> {
+    let mut candidates = Vec::new();
+    if let Ok(program) = std::env::current_exe() {
+        candidates.extend(program.parent().map(|dir| dir.join(folder)));
+        // <checkout>/target/<profile>[/deps|/examples]/<program>
+        for dir in program.ancestors().skip(1) {
+            if dir.file_name().is_some_and(|name| name == "target") {
+                candidates.extend(dir.parent().map(|checkout| checkout.join("out/image")));
+            }
+        }
+    }
+    let data = env_path("XDG_DATA_HOME").or_else(|| {
+        let share = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
+        Some(env_path("HOME")?.join(share))
+    });
+    candidates.extend(data.map(|data| data.join("sandbar").join(folder)));
+    candidates
+}
+
+/// Where sandboxes without a data directory of their own have theirs.
+#[derive(Debug)]
+pub(crate) struct ScratchRoot {
+    /// Made with the first sandbox; removed with the engine when it is not the embedder's.
+    dir: OnceLock<PathBuf>,
+    given: Option<PathBuf>,
+    next: AtomicU64,
+}
+
+impl ScratchRoot {
+    /// Under `given`, or a private directory of its own under the system's temporary directory.
+    ///
+    /// # Errors
+    /// `HostIo` when `given` cannot be made.
+    pub(crate) fn new(given: Option<PathBuf>) -> Result<Self> {
+        if let Some(dir) = &given {
+            create_private_dir(dir).map_err(|source| ErrorKind::HostIo {
+                what: "create scratch directory",
+                path: dir.clone(),
+                source,
+            })?;
+        }
+        Ok(Self { dir: OnceLock::new(), given, next: AtomicU64::new(0) })
+    }
+
+    fn root(&self) -> std::io::Result<&Path> {
+        if let Some(dir) = self.dir.get() {
+            return Ok(dir);
+        }
+        let dir = tempfile::Builder::new()
+            .prefix("sandbar-")
+            .tempdir_in(self.given.clone().unwrap_or_else(std::env::temp_dir))?
+            .keep();
+        Ok(self.dir.get_or_init(|| dir))
+    }
+
+    /// A new directory with `workspace` and `home` in it.
+    ///
+    /// # Errors
+    /// `HostIo`.
+    pub(crate) fn make(&self) -> Result<PathBuf> {
+        let failed = |path: &Path, source: std::io::Error| -> Error {
+            ErrorKind::HostIo { what: "create scratch directory", path: path.to_owned(), source }.into()
+        };
+        let root = self.root().map_err(|error| failed(&std::env::temp_dir(), error))?;
+        let path = root.join(self.next.fetch_add(1, Ordering::Relaxed).to_string());
+        std::fs::create_dir(&path).map_err(|error| failed(&path, error))?;
+        for part in ["workspace", "home"] {
+            std::fs::create_dir(path.join(part)).map_err(|error| failed(&path, error))?;
+        }
+        Ok(path)
+    }
+}
+
+impl Drop for ScratchRoot {
+    fn drop(&mut self) {
+        if let Some(dir) = self.dir.get() {
+            remove_scratch(dir);
+        }
+    }
+}
+
+/// Removes a scratch directory with everything in it, also what a guest made unreadable.
+pub(crate) fn remove_scratch(path: &Path) {
+    let first = std::fs::remove_dir_all(path);
+    if first.is_ok() || !path.exists() {
+        return;
+    }
+    make_removable(path);
+    if let Err(error) = std::fs::remove_dir_all(path) {
+        tracing::warn!(%error, path = %path.display(), "a scratch directory could not be removed");
+    }
+}
+
+/// Gives every directory of a tree back the owner bits that removing needs. Does not follow links.
+fn make_removable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::Permissions::from_mode(0o700);
+    if std::fs::set_permissions(path, mode).is_err() {
+        return;
+    }
+    let Ok(entries) = std::fs::read_dir(path) else { return };
+    for entry in entries.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            make_removable(&entry.path());
+        }
+    }
+}
+
+/// Rows and columns of a terminal that is one of this process's standard streams.
+pub(crate) fn terminal_size(fd: u32) -> Option<crate::process::WindowSize> {
+    use std::io::IsTerminal;
+    let size = match fd {
+        0 if std::io::stdin().is_terminal() => rustix::termios::tcgetwinsize(std::io::stdin()),
+        1 if std::io::stdout().is_terminal() => rustix::termios::tcgetwinsize(std::io::stdout()),
+        2 if std::io::stderr().is_terminal() => rustix::termios::tcgetwinsize(std::io::stderr()),
+        _ => return None,
+    };
+    let size = size.ok()?;
+    Some(crate::process::WindowSize { rows: size.ws_row, columns: size.ws_col })
+}
+
+/// Drives a future on this thread, which sleeps while the future waits.
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(std::thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = std::task::Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = std::task::Context::from_waker(&waker);
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            std::task::Poll::Ready(value) => return value,
+            std::task::Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+/// Device and inode number of a host path.
+pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let meta = std::fs::metadata(path).ok()?;
+    Some((meta.dev(), meta.ino()))
 }

@@ -12,11 +12,14 @@
 //!   number.
 //! - Nothing here waits: calls that can block on another process (pipes, FIFOs) are `crate::process`'s.
 
+mod clock;
 mod devices;
 mod host_dir;
 mod image;
+mod listing;
 mod memory;
 mod mounts;
+mod moves;
 mod namespace;
 mod overlay;
 mod path;
@@ -32,6 +35,7 @@ use std::sync::Arc;
 pub use self::devices::DeviceFs;
 pub use self::host_dir::{HostDir, HostDirOptions};
 pub use self::image::{ImageFile, ImageFs, ImageFsBuilder};
+pub use self::listing::DirectoryListing;
 pub use self::memory::MemoryFs;
 pub use self::mounts::{Mount, MountFlags};
 pub use self::namespace::{
@@ -164,6 +168,14 @@ pub trait Inode: Send + Sync + Debug + Any {
         Ok(self.stat()?.ino)
     }
 
+    /// What it is: it never changes, and costs no system call.
+    ///
+    /// # Errors
+    /// As [`Inode::stat`].
+    fn file_type(&self) -> SysResult<FileType> {
+        Ok(self.stat()?.file_type)
+    }
+
     /// Changes mode or times. The size is changed through [`OpenFile::set_len`].
     ///
     /// # Errors
@@ -180,7 +192,7 @@ pub trait Inode: Send + Sync + Debug + Any {
     ///
     /// # Errors
     /// `NotFound`, `NotDirectory`.
-    fn lookup(&self, name: &Name) -> SysResult<Arc<dyn Inode>>;
+    fn lookup(&self, name: Name<'_>) -> SysResult<Arc<dyn Inode>>;
 
     /// Makes a new inode under a free name.
     ///
@@ -189,7 +201,7 @@ pub trait Inode: Send + Sync + Debug + Any {
     fn create(
         &self,
         writable: &Writable<'_>,
-        name: &Name,
+        name: Name<'_>,
         new: NewInode<'_>,
     ) -> SysResult<Arc<dyn Inode>>;
 
@@ -197,19 +209,19 @@ pub trait Inode: Send + Sync + Debug + Any {
     ///
     /// # Errors
     /// `Exists`, `NotPermitted` for a directory, `CrossDevice`, `TooManyLinks`.
-    fn link(&self, writable: &Writable<'_>, name: &Name, target: &Arc<dyn Inode>) -> SysResult<()>;
+    fn link(&self, writable: &Writable<'_>, name: Name<'_>, target: &Arc<dyn Inode>) -> SysResult<()>;
 
     /// Removes a name that is not a directory.
     ///
     /// # Errors
     /// `NotFound`, `IsDirectory`.
-    fn unlink(&self, writable: &Writable<'_>, name: &Name) -> SysResult<()>;
+    fn unlink(&self, writable: &Writable<'_>, name: Name<'_>) -> SysResult<()>;
 
     /// Removes an empty directory.
     ///
     /// # Errors
     /// `NotFound`, `NotDirectory`, `NotEmpty`.
-    fn remove_directory(&self, writable: &Writable<'_>, name: &Name) -> SysResult<()>;
+    fn remove_directory(&self, writable: &Writable<'_>, name: Name<'_>) -> SysResult<()>;
 
     /// Renames within one file system; `to_directory` may be `self`. The namespace has excluded that a directory moves into
     /// itself.
@@ -219,9 +231,9 @@ pub trait Inode: Send + Sync + Debug + Any {
     fn rename(
         &self,
         writable: &Writable<'_>,
-        from: &Name,
+        from: Name<'_>,
         to_directory: &Arc<dyn Inode>,
-        to: &Name,
+        to: Name<'_>,
         flags: RenameFlags,
     ) -> SysResult<()>;
 
@@ -244,6 +256,12 @@ pub trait Inode: Send + Sync + Debug + Any {
     /// # Errors
     /// `NotDirectory`, `Io`.
     fn read_directory(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>>;
+
+    /// Whether [`Inode::read_directory`] reads the whole directory at each call, so that a caller had better ask once for all
+    /// entries and keep them.
+    fn lists_whole(&self) -> bool {
+        false
+    }
 
     /// SHA-256 of the contents where the back end knows it without reading (image files): the key of compiled programs.
     fn content_digest(&self) -> Option<[u8; 32]> {

@@ -13,12 +13,28 @@ pub struct Job {
     started: AtomicU64,
     cpu_ns: AtomicU64,
     fuel: AtomicU64,
+    fuel_limit: Option<u64>,
     peak_memory_bytes: AtomicU64,
     read_bytes: AtomicU64,
     written_bytes: AtomicU64,
 }
 
 impl Job {
+    /// A job whose processes together may use this much fuel; `None` does not count it.
+    pub fn new(fuel_limit: Option<u64>) -> std::sync::Arc<Self> {
+        std::sync::Arc::new(Self { fuel_limit, ..Self::default() })
+    }
+
+    /// The most fuel that its processes together may use.
+    pub fn fuel_limit(&self) -> Option<u64> {
+        self.fuel_limit
+    }
+
+    /// Fuel that is left of the limit; `u64::MAX` without one.
+    pub fn fuel_left(&self) -> u64 {
+        self.fuel_limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.fuel()))
+    }
+
     /// Says that no member may start another process: the first step of ending it.
     pub fn set_ending(&self) {
         self.ending.store(true, Ordering::SeqCst);

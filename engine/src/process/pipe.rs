@@ -34,7 +34,7 @@ struct Inner {
 pub(super) struct Pipe {
     id: u64,
     inner: Mutex<Inner>,
-    changed: Notify,
+    changed: Arc<Notify>,
 }
 
 impl Pipe {
@@ -48,7 +48,7 @@ impl Pipe {
                 writers: 0,
                 opened: (0, 0),
             }),
-            changed: Notify::new(),
+            changed: Arc::new(Notify::new()),
         })
     }
 
@@ -112,6 +112,11 @@ impl PipeWriter {
         &self.0
     }
 
+    /// What is notified of every change, for waiting without borrowing.
+    pub fn notifier(&self) -> &Arc<Notify> {
+        &self.0.changed
+    }
+
     /// Whether anybody can read what is written.
     pub fn has_reader(&self) -> bool {
         self.0.has_reader()
@@ -134,6 +139,11 @@ impl PipeReader {
 
     pub(super) fn pipe(&self) -> &Pipe {
         &self.0
+    }
+
+    /// What is notified of every change, for waiting without borrowing.
+    pub fn notifier(&self) -> &Arc<Notify> {
+        &self.0.changed
     }
 
     /// Whether anybody can still write.

@@ -1,8 +1,11 @@
 //! The mount table.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
 
-use super::FileSystem;
+use super::moves::Moves;
+use super::{FileSystem, Inode, Place};
+use crate::errno::SysResult;
 
 bitflags::bitflags! {
     /// How a file system is mounted.
@@ -19,11 +22,29 @@ bitflags::bitflags! {
 #[derive(Debug)]
 pub struct Mount {
     fs: Arc<dyn FileSystem>,
+    root: Arc<dyn Inode>,
     flags: MountFlags,
     dev: u64,
+    moves: Weak<Moves>,
 }
 
 impl Mount {
+    pub(super) fn new(
+        fs: Arc<dyn FileSystem>,
+        flags: MountFlags,
+        dev: u64,
+        moves: Weak<Moves>,
+    ) -> Arc<Self> {
+        let root = fs.root();
+        Arc::new(Self { fs, root, flags, dev, moves })
+    }
+
+    /// A mount outside any namespace, for tests of back ends.
+    #[cfg(test)]
+    pub(super) fn for_test(fs: Arc<dyn FileSystem>) -> Arc<Self> {
+        Self::new(fs, MountFlags::empty(), 1, Weak::new())
+    }
+
     /// The file system.
     pub fn fs(&self) -> &Arc<dyn FileSystem> {
         &self.fs
@@ -37,5 +58,59 @@ impl Mount {
     /// Its virtual device number.
     pub fn dev(&self) -> u64 {
         self.dev
+    }
+
+    pub(super) fn root(&self) -> &Arc<dyn Inode> {
+        &self.root
+    }
+
+    pub(super) fn moves(&self) -> Option<Arc<Moves>> {
+        self.moves.upgrade()
+    }
+}
+
+/// What is mounted where. Never changed: a new mount makes a new table, so that a resolution sees one state throughout.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MountTable {
+    /// By the directory that is covered: device and inode number.
+    covered: HashMap<(u64, u64), Arc<Mount>>,
+    /// In the order of mounting, the root first; the place is the covered directory's.
+    all: Vec<(Place, Arc<Mount>)>,
+}
+
+impl MountTable {
+    /// A table of one mount, which is `/`.
+    pub(super) fn of_root(root: &Place) -> Self {
+        Self { covered: HashMap::new(), all: vec![(root.clone(), Arc::clone(&root.mount))] }
+    }
+
+    /// Puts `mount` on the directory `at`.
+    pub(super) fn with(&self, at: Place, mount: &Arc<Mount>) -> SysResult<Self> {
+        let mut table = self.clone();
+        table.covered.insert((at.mount.dev(), at.inode.ino()?), Arc::clone(mount));
+        table.all.push((at, Arc::clone(mount)));
+        Ok(table)
+    }
+
+    /// All of them with the directories they cover.
+    pub(super) fn all(&self) -> &[(Place, Arc<Mount>)] {
+        &self.all
+    }
+
+    /// Whether something is mounted on this directory.
+    pub(super) fn covers(&self, mount: &Mount, inode: &dyn Inode) -> SysResult<bool> {
+        Ok(!self.covered.is_empty() && self.covered.contains_key(&(mount.dev(), inode.ino()?)))
+    }
+
+    /// The topmost root that covers a directory, or the directory itself.
+    pub(super) fn enter(&self, mut place: Place) -> SysResult<Place> {
+        if self.covered.is_empty() {
+            return Ok(place);
+        }
+        while let Some(mount) = self.covered.get(&(place.mount.dev(), place.inode.ino()?)) {
+            place.inode = Arc::clone(mount.root());
+            place.mount = Arc::clone(mount);
+        }
+        Ok(place)
     }
 }

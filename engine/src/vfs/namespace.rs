@@ -1,11 +1,24 @@
 //! The namespace of one sandbox: the calls that take paths.
 
+//!
+//! Owns: the order of checks in every call, which is Linux's, so that a guest gets the same error for the same mistake.
+//! Changes of the tree are in [`change`], opening is in [`open`].
+
+mod change;
+mod open;
+
 use std::sync::Arc;
 
+use parking_lot::RwLock;
+
+use super::mounts::MountTable;
+use super::moves::Moves;
+use super::resolve::{Target, Walk, own_process};
 use super::{
-    Confine, FileStat, FileSystem, Follow, Inode, Mount, MountFlags, OpenFile, Place, SetAttributes,
+    Confine, FileStat, FileSystem, FileType, Follow, Inode, MagicLink, Mount, MountFlags, OpenFile,
+    Place, SetAttributes, Writable, permission,
 };
-use crate::errno::SysResult;
+use crate::errno::{Errno, SysResult};
 
 bitflags::bitflags! {
     /// Flags of `open` beyond the access mode.
@@ -149,19 +162,28 @@ pub enum Opened {
 /// The tree of mounts that the processes of one sandbox see. Cheap to share; every method may be called from any thread.
 #[derive(Debug)]
 pub struct Namespace {
-    // the vfs part's own
+    root: Place,
+    mounts: RwLock<Arc<MountTable>>,
+    moves: Arc<Moves>,
 }
+
+/// The device number of `/`; later mounts count up from it.
+const FIRST_DEV: u64 = 0x20;
 
 impl Namespace {
     /// A namespace whose `/` is this file system.
     pub fn new(root: Arc<dyn FileSystem>, flags: MountFlags) -> Arc<Self> {
-        let _ = (root, flags);
-        unimplemented!()
+        let moves = Arc::new(Moves::default());
+        let mount = Mount::new(root, flags, FIRST_DEV, Arc::downgrade(&moves));
+        let inode = Arc::clone(mount.root());
+        let root = Place { mount, inode, parent: None };
+        let mounts = RwLock::new(Arc::new(MountTable::of_root(&root)));
+        Arc::new(Self { root, mounts, moves })
     }
 
     /// Its root directory, where absolute paths start.
     pub fn root(&self) -> Place {
-        unimplemented!()
+        self.root.clone()
     }
 
     /// Mounts a file system on the directory `at` (absolute; made with its parents when it is missing and can be made).
@@ -169,29 +191,44 @@ impl Namespace {
     /// # Errors
     /// `NotDirectory`, `NotFound`, `Busy` when something is mounted there.
     pub fn mount(&self, at: &[u8], fs: Arc<dyn FileSystem>, flags: MountFlags) -> SysResult<()> {
-        let _ = (at, fs, flags);
-        unimplemented!()
+        let at = At::of_host(&self.root, at);
+        if self.mounts.read().all().iter().any(|(_, mount)| Arc::ptr_eq(mount.fs(), &fs)) {
+            return Err(Errno::Busy);
+        }
+        let place = match self.directory(at) {
+            Err(Errno::NotFound) => {
+                self.make_directories(at.path)?;
+                self.directory(at)?
+            }
+            other => other?,
+        };
+        let mut mounts = self.mounts.write();
+        // A root is either the namespace's or on top of a directory that is covered already.
+        if place.parent.is_none() || Arc::ptr_eq(place.mount.root(), &place.inode) {
+            return Err(Errno::Busy);
+        }
+        let dev = FIRST_DEV.saturating_add(mounts.all().len() as u64);
+        let mount = Mount::new(fs, flags, dev, Arc::downgrade(&self.moves));
+        *mounts = Arc::new(mounts.with(place, &mount)?);
+        Ok(())
+    }
+
+    /// Makes a directory with its parents, as `mkdir -p` does.
+    fn make_directories(&self, path: &[u8]) -> SysResult<()> {
+        let ends = path.iter().enumerate().skip(1).filter(|&(_, &byte)| byte == b'/').map(|(end, _)| end);
+        for end in ends.chain([path.len()]) {
+            match self.make_directory(At::of_host(&self.root, path.get(..end).unwrap_or_default()), 0o755) {
+                Ok(()) | Err(Errno::Exists) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// All mounts with their mount points, for `/proc/mounts` and `df`.
     pub fn mounts(&self) -> Vec<(Vec<u8>, Arc<Mount>)> {
-        unimplemented!()
-    }
-
-    /// Opens or makes a file; `mode` (already masked) is the permission bits of a new one.
-    ///
-    /// # Errors
-    /// As `open(2)`: `NotFound`, `NotDirectory`, `Loop`, `Access`, `ReadOnly`, `IsDirectory` (writing a directory),
-    /// `Exists`, `NameTooLong`, `NotCapable` (left the directory it is confined to).
-    pub fn open(
-        &self,
-        at: At<'_>,
-        access: AccessMode,
-        flags: OpenFlags,
-        mode: u32,
-    ) -> SysResult<Opened> {
-        let _ = (at, access, flags, mode);
-        unimplemented!()
+        let mounts = Arc::clone(&self.mounts.read());
+        mounts.all().iter().map(|(place, mount)| (place.path_text(), Arc::clone(mount))).collect()
     }
 
     /// Resolves to a directory: for `chdir` and for a base of later calls. Needs search permission on it.
@@ -199,8 +236,13 @@ impl Namespace {
     /// # Errors
     /// `NotDirectory` and those of resolution.
     pub fn directory(&self, at: At<'_>) -> SysResult<Place> {
-        let _ = at;
-        unimplemented!()
+        match self.walk(&at).whole(at.path, Follow::Yes)? {
+            Target::Directory(place) => {
+                permission::search(&*place.inode)?;
+                Ok(place)
+            }
+            Target::Other { .. } | Target::Descriptor { .. } => Err(Errno::NotDirectory),
+        }
     }
 
     /// Attributes of what a path names. A magic descriptor link that is followed answers `Err(..)` through
@@ -209,57 +251,14 @@ impl Namespace {
     /// # Errors
     /// Those of resolution.
     pub fn stat(&self, at: At<'_>, follow: Follow) -> SysResult<StatTarget> {
-        let _ = (at, follow);
-        unimplemented!()
-    }
-
-    /// # Errors
-    /// `Exists`, `NoSpace`, `Quota`, `ReadOnly`, `Access` and those of resolution.
-    pub fn make_directory(&self, at: At<'_>, mode: u32) -> SysResult<()> {
-        let _ = (at, mode);
-        unimplemented!()
-    }
-
-    /// # Errors
-    /// As [`Namespace::make_directory`].
-    pub fn make_fifo(&self, at: At<'_>, mode: u32) -> SysResult<()> {
-        let _ = (at, mode);
-        unimplemented!()
-    }
-
-    /// # Errors
-    /// As [`Namespace::make_directory`]; with `Confine::Dirfd` an absolute target is `NotCapable`.
-    pub fn symlink(&self, target: &[u8], at: At<'_>) -> SysResult<()> {
-        let _ = (target, at);
-        unimplemented!()
-    }
-
-    /// # Errors
-    /// `NotPermitted` for a directory, `CrossDevice`, `Exists` and those of resolution.
-    pub fn link(&self, from: At<'_>, follow: Follow, to: At<'_>) -> SysResult<()> {
-        let _ = (from, follow, to);
-        unimplemented!()
-    }
-
-    /// # Errors
-    /// `IsDirectory`, `NotFound`, `ReadOnly`, `Access` and those of resolution.
-    pub fn unlink(&self, at: At<'_>) -> SysResult<()> {
-        let _ = at;
-        unimplemented!()
-    }
-
-    /// # Errors
-    /// `NotDirectory`, `NotEmpty`, `Busy` for a mount point or `/`, `Invalid` for `.`.
-    pub fn remove_directory(&self, at: At<'_>) -> SysResult<()> {
-        let _ = at;
-        unimplemented!()
-    }
-
-    /// # Errors
-    /// As `renameat2(2)`.
-    pub fn rename(&self, from: At<'_>, to: At<'_>, flags: RenameFlags) -> SysResult<()> {
-        let _ = (from, to, flags);
-        unimplemented!()
+        match self.walk(&at).whole(at.path, follow)? {
+            Target::Directory(place) => Ok(StatTarget::Inode(place.stat()?)),
+            Target::Other { directory, inode, .. } => Ok(StatTarget::Inode(FileStat {
+                dev: directory.mount.dev(),
+                ..inode.stat()?
+            })),
+            Target::Descriptor { pid, fd } => Ok(StatTarget::Descriptor { pid, fd }),
+        }
     }
 
     /// The target of a symbolic link; of a magic one the text that Linux shows.
@@ -267,8 +266,16 @@ impl Namespace {
     /// # Errors
     /// `Invalid` when it is none.
     pub fn read_link(&self, at: At<'_>) -> SysResult<Vec<u8>> {
-        let _ = at;
-        unimplemented!()
+        match self.walk(&at).whole(at.path, Follow::No)? {
+            Target::Other { inode, file_type: FileType::Symlink, .. } => match inode.magic() {
+                Some(MagicLink::OwnProcess) => own_process(at.caller),
+                Some(MagicLink::Root) => Ok(b"/".to_vec()),
+                Some(MagicLink::Descriptor(..) | MagicLink::WorkingDirectory(_)) | None => {
+                    inode.read_link()
+                }
+            },
+            _ => Err(Errno::Invalid),
+        }
     }
 
     /// `chmod` and `utimensat`.
@@ -281,8 +288,16 @@ impl Namespace {
         follow: Follow,
         change: &SetAttributes,
     ) -> SysResult<()> {
-        let _ = (at, follow, change);
-        unimplemented!()
+        let (mount, inode, file_type) = match self.walk(&at).whole(at.path, follow)? {
+            Target::Directory(place) => (place.mount, place.inode, FileType::Directory),
+            Target::Other { directory, inode, file_type, .. } => (directory.mount, inode, file_type),
+            Target::Descriptor { .. } => return Err(Errno::NotSupported),
+        };
+        let writable = Writable::of_open_file(&mount)?;
+        if file_type == FileType::Symlink && change.mode.is_some() {
+            return Err(Errno::NotSupported);
+        }
+        inode.set_attributes(&writable, change)
     }
 
     /// `access(2)`.
@@ -290,15 +305,63 @@ impl Namespace {
     /// # Errors
     /// `Access`, `ReadOnly` and those of resolution.
     pub fn access(&self, at: At<'_>, follow: Follow, wanted: Access) -> SysResult<()> {
-        let _ = (at, follow, wanted);
-        unimplemented!()
+        let (mount, inode, file_type) = match self.walk(&at).whole(at.path, follow)? {
+            Target::Directory(place) => (place.mount, place.inode, FileType::Directory),
+            Target::Other { directory, inode, file_type, .. } => (directory.mount, inode, file_type),
+            // It was found, so it is open; how it was opened is the process layer's to know.
+            Target::Descriptor { .. } => return Ok(()),
+        };
+        // A symbolic link's own bits mean nothing.
+        if file_type != FileType::Symlink {
+            permission::check(&inode.stat()?, wanted)?;
+        }
+        if file_type == FileType::Regular
+            && wanted.contains(Access::EXECUTE)
+            && mount.flags().contains(MountFlags::NO_EXEC)
+        {
+            return Err(Errno::Access);
+        }
+        // As on Linux a device or pipe on a read-only mount can be written to.
+        if wanted.contains(Access::WRITE)
+            && matches!(file_type, FileType::Regular | FileType::Directory | FileType::Symlink)
+        {
+            Writable::of_open_file(&mount)?;
+        }
+        Ok(())
     }
 
     /// # Errors
     /// Those of resolution.
     pub fn statfs(&self, at: At<'_>) -> SysResult<StatFs> {
-        let _ = at;
-        unimplemented!()
+        let mount = match self.walk(&at).whole(at.path, Follow::Yes)? {
+            Target::Directory(place) => place.mount,
+            Target::Other { directory, .. } => directory.mount,
+            Target::Descriptor { .. } => return Err(Errno::NotSupported),
+        };
+        mount.statfs()
+    }
+
+    fn walk(&self, at: &At<'_>) -> Walk<'_> {
+        Walk::new(&self.root, Arc::clone(&self.mounts.read()), at)
+    }
+}
+
+impl<'a> At<'a> {
+    /// The host's own use of an absolute path.
+    fn of_host(root: &'a Place, path: &'a [u8]) -> Self {
+        Self { caller: Caller { pid: 0 }, base: root, path, confine: Confine::Namespace }
+    }
+}
+
+impl Mount {
+    /// Space and files, with what the mount adds: for `fstatfs`.
+    ///
+    /// # Errors
+    /// As [`FileSystem::statfs`].
+    pub fn statfs(&self) -> SysResult<StatFs> {
+        let stat = self.fs().statfs()?;
+        let read_only = stat.read_only || self.flags().contains(MountFlags::READ_ONLY);
+        Ok(StatFs { read_only, fs_id: self.dev(), ..stat })
     }
 }
 

@@ -1,9 +1,19 @@
 //! The one path resolver.
+//!
+//! Owns: components, `.` and `..`, symbolic links, mount points, magic links, and the wall ([`Confine`]). It asks back ends for
+//! one name at a time and checks search permission in every directory it looks into.
+//!
+//! Source: `path_resolution(7)`, `openat2(2)`.
 
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{FileStat, Inode, Mount};
-use crate::errno::SysResult;
+use super::mounts::MountTable;
+use super::path::{self, DEPTH_MAX, LINKS_MAX, Name};
+use super::{At, Caller, DirEntry, FileStat, FileType, Inode, MagicLink, Mount, permission};
+use crate::errno::{Errno, SysResult};
 
 /// The wall a path cannot leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,18 +41,43 @@ pub struct Place {
     /// The directory.
     pub(crate) inode: Arc<dyn Inode>,
     /// Its parent and its name there; `None` at `/`.
-    pub(crate) parent: Option<Arc<(Place, Box<[u8]>)>>,
+    pub(crate) parent: Option<Arc<Parent>>,
+}
+
+/// A directory's parent, and its name there.
+#[derive(Debug)]
+pub(crate) struct Parent {
+    place: Place,
+    name: Box<[u8]>,
+    depth: u32,
+}
+
+impl Parent {
+    pub(super) fn new(place: Place, name: &[u8]) -> Arc<Self> {
+        let depth = place.depth().saturating_add(1);
+        Arc::new(Self { place, name: name.into(), depth })
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub(super) fn name(&self) -> &[u8] {
+        &self.name
+    }
+}
+
+impl Drop for Parent {
+    /// Takes a long chain apart in a loop: a guest chooses its length, and the host's stack is not its to spend.
+    fn drop(&mut self) {
+        let mut next = self.place.parent.take();
+        while let Some(mut parent) = next.and_then(Arc::into_inner) {
+            next = parent.place.parent.take();
+        }
+    }
 }
 
 impl Place {
-    /// The absolute path, as `getcwd` shows it.
-    ///
-    /// # Errors
-    /// `NotFound` when the directory was removed.
-    pub fn path(&self) -> SysResult<Vec<u8>> {
-        unimplemented!()
-    }
-
     /// The mount it lies in.
     pub fn mount(&self) -> &Arc<Mount> {
         &self.mount
@@ -53,8 +88,63 @@ impl Place {
     /// # Errors
     /// `ReadOnly`, `Io`.
     pub fn set_attributes(&self, change: &super::SetAttributes) -> SysResult<()> {
-        let _ = change;
-        unimplemented!()
+        let writable = super::Writable::of_attributes(&self.mount, &self.inode.stat()?)?;
+        self.inode.set_attributes(&writable, change)
+    }
+
+    /// Directories above this one.
+    fn depth(&self) -> u32 {
+        self.parent.as_ref().map_or(0, |parent| parent.depth)
+    }
+
+    /// The present parent: where the directory was moved to, else where it was found.
+    fn present_parent(&self) -> Option<Arc<Parent>> {
+        // A mount's root never moves; what moves is the directory that it covers.
+        self.mount.moves().and_then(|moves| moves.parent_of(self)).or_else(|| self.parent.clone())
+    }
+
+    /// The absolute path, as `getcwd` shows it.
+    ///
+    /// # Errors
+    /// `NotFound` when the directory was removed.
+    pub fn path(&self) -> SysResult<Vec<u8>> {
+        if self.parent.is_some() && self.inode.stat()?.nlink == 0 {
+            return Err(Errno::NotFound);
+        }
+        Ok(self.path_text())
+    }
+
+    /// The absolute path, whether or not the directory is still there.
+    pub(super) fn path_text(&self) -> Vec<u8> {
+        let mut parents = Vec::new();
+        let mut next = self.present_parent();
+        while let Some(parent) = next {
+            // Two moves that cross each other cannot make a ring in the file system, but the table may be read in between.
+            if parents.len() > DEPTH_MAX as usize {
+                break;
+            }
+            next = parent.place.present_parent();
+            parents.push(parent);
+        }
+        if parents.is_empty() {
+            return b"/".to_vec();
+        }
+        let mut text = Vec::new();
+        for parent in parents.iter().rev() {
+            text.push(b'/');
+            text.extend_from_slice(&parent.name);
+        }
+        text
+    }
+
+    /// The absolute path of a name here.
+    pub(super) fn path_of(&self, name: Name<'_>) -> Arc<[u8]> {
+        let mut text = self.path_text();
+        if text != b"/" {
+            text.push(b'/');
+        }
+        text.extend_from_slice(name.as_bytes());
+        text.into()
     }
 
     /// Attributes, `dev` filled in.
@@ -62,19 +152,353 @@ impl Place {
     /// # Errors
     /// As [`Inode::stat`].
     pub fn stat(&self) -> SysResult<FileStat> {
-        unimplemented!()
+        Ok(FileStat { dev: self.mount.dev(), ..self.inode.stat()? })
     }
 
     /// Lists entries after `cookie`, `.` and `..` first.
     ///
+    /// Any cookie of any earlier call continues there. For a description that is read to its end
+    /// [`super::DirectoryListing`] is the faster way.
+    ///
     /// # Errors
     /// As [`Inode::read_directory`].
-    pub fn read_directory(
-        &self,
-        cookie: u64,
-        max: usize,
-    ) -> SysResult<Vec<(u64, super::DirEntry)>> {
-        let _ = (cookie, max);
-        unimplemented!()
+    pub fn read_directory(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
+        let mut entries = self.dot_entries(cookie, max)?;
+        let left = max.saturating_sub(entries.len());
+        if left > 0 {
+            let rest = self.inode.read_directory(cookie.saturating_sub(DOT_ENTRIES), left)?;
+            entries.extend(
+                rest.into_iter()
+                    .map(|(cookie, entry)| (cookie.saturating_add(DOT_ENTRIES), entry)),
+            );
+        }
+        Ok(entries)
+    }
+
+    /// `.` and `..`, those of them that lie behind `cookie`.
+    pub(super) fn dot_entries(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
+        let entry = |name: &[u8], inode: &dyn Inode| -> SysResult<DirEntry> {
+            let ino = inode.ino()?;
+            Ok(DirEntry { name: name.into(), ino, file_type: FileType::Directory })
+        };
+        let mut entries = Vec::new();
+        if cookie == 0 && max > 0 {
+            entries.push((1, entry(b".", &*self.inode)?));
+        }
+        if cookie < DOT_ENTRIES && entries.len() < max {
+            let parent = self.present_parent();
+            let above = parent.as_ref().map_or(&self.inode, |parent| &parent.place.inode);
+            entries.push((DOT_ENTRIES, entry(b"..", &**above)?));
+        }
+        Ok(entries)
+    }
+
+    /// Whether this directory is the one of this device and inode number, or lies below it.
+    pub(super) fn is_within(&self, dev: u64, ino: u64) -> SysResult<bool> {
+        if (self.mount.dev(), self.inode.ino()?) == (dev, ino) {
+            return Ok(true);
+        }
+        let mut next = self.present_parent();
+        let mut steps: u32 = 0;
+        while let Some(parent) = next {
+            if (parent.place.mount.dev(), parent.place.inode.ino()?) == (dev, ino) {
+                return Ok(true);
+            }
+            steps = steps.saturating_add(1);
+            next = if steps > DEPTH_MAX { None } else { parent.place.present_parent() };
+        }
+        Ok(false)
+    }
+}
+
+/// Cookies that `.` and `..` take.
+pub(super) const DOT_ENTRIES: u64 = 2;
+
+/// The last component of a path.
+#[derive(Debug)]
+pub(super) enum Last {
+    /// There is none: the path was `/`.
+    Root,
+    /// `.`
+    Dot,
+    /// `..`
+    DotDot,
+    /// A name, not looked up yet.
+    Name(Box<[u8]>),
+}
+
+/// A path resolved up to its last component.
+#[derive(Debug)]
+pub(super) struct Ending {
+    /// The directory that the last component is in; search permission in it was checked.
+    pub(super) directory: Place,
+    /// The last component.
+    pub(super) last: Last,
+    /// Whether slashes follow it: it has to be a directory.
+    pub(super) slash: bool,
+}
+
+/// What a whole path names.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// A directory.
+    Directory(Place),
+    /// Anything else.
+    Other {
+        /// The directory it was found in.
+        directory: Place,
+        /// The inode.
+        inode: Arc<dyn Inode>,
+        /// Its type.
+        file_type: FileType,
+    },
+    /// A descriptor of a process, through a magic link.
+    Descriptor {
+        /// Whose.
+        pid: u32,
+        /// Its number.
+        fd: u32,
+    },
+}
+
+/// Where a symbolic link leads.
+#[derive(Debug)]
+pub(super) enum Lead {
+    /// To a path, relative to the link's directory unless it is absolute.
+    Path(Vec<u8>),
+    /// To a descriptor of a process.
+    Descriptor {
+        /// Whose.
+        pid: u32,
+        /// Its number.
+        fd: u32,
+    },
+}
+
+/// One resolution under way.
+#[derive(Debug)]
+pub(super) struct Walk<'n> {
+    root: &'n Place,
+    mounts: Arc<MountTable>,
+    caller: Caller,
+    confine: Confine,
+    place: Place,
+    /// How deep below the base a confined walk is.
+    below_base: u32,
+    links: u32,
+}
+
+impl<'n> Walk<'n> {
+    pub(super) fn new(root: &'n Place, mounts: Arc<MountTable>, at: &At<'_>) -> Self {
+        Self {
+            root,
+            mounts,
+            caller: at.caller,
+            confine: at.confine,
+            place: at.base.clone(),
+            below_base: 0,
+            links: 0,
+        }
+    }
+
+    pub(super) fn mounts(&self) -> &Arc<MountTable> {
+        &self.mounts
+    }
+
+    /// Resolves all but the last component of a caller's path.
+    pub(super) fn parent(&mut self, path: &[u8]) -> SysResult<Ending> {
+        path::check(path)?;
+        self.ending(path)
+    }
+
+    /// Resolves a whole path.
+    pub(super) fn whole(&mut self, path: &[u8], follow: Follow) -> SysResult<Target> {
+        let mut ending = self.parent(path)?;
+        loop {
+            let name = match ending.last {
+                Last::Root | Last::Dot => return Ok(Target::Directory(self.place.clone())),
+                Last::DotDot => {
+                    self.up()?;
+                    return Ok(Target::Directory(self.place.clone()));
+                }
+                Last::Name(name) => name,
+            };
+            let inode = self.place.inode.lookup(Name::new(&name)?)?;
+            let file_type = inode.file_type()?;
+            match file_type {
+                FileType::Directory => {
+                    self.down(inode, &name)?;
+                    return Ok(Target::Directory(self.place.clone()));
+                }
+                FileType::Symlink if follow == Follow::Yes || ending.slash => match self.lead(&*inode)? {
+                    Lead::Path(text) => ending = self.follow(&text, ending.slash)?,
+                    Lead::Descriptor { .. } if ending.slash => return Err(Errno::NotDirectory),
+                    Lead::Descriptor { pid, fd } => return Ok(Target::Descriptor { pid, fd }),
+                },
+                _ if ending.slash => return Err(Errno::NotDirectory),
+                _ => {
+                    let directory = ending.directory;
+                    return Ok(Target::Other { directory, inode, file_type });
+                }
+            }
+        }
+    }
+
+    /// Continues with a link's text from the directory that the link is in. `slash`: slashes followed the link.
+    pub(super) fn follow(&mut self, text: &[u8], slash: bool) -> SysResult<Ending> {
+        let mut ending = self.ending(text)?;
+        ending.slash |= slash;
+        Ok(ending)
+    }
+
+    /// Where a link leads, counting it.
+    pub(super) fn lead(&mut self, link: &dyn Inode) -> SysResult<Lead> {
+        self.links = self.links.saturating_add(1);
+        if self.links > LINKS_MAX {
+            return Err(Errno::Loop);
+        }
+        match link.magic() {
+            None => Ok(Lead::Path(link.read_link()?)),
+            Some(MagicLink::OwnProcess) => Ok(Lead::Path(own_process(self.caller)?)),
+            Some(MagicLink::Descriptor(pid, fd)) => {
+                let pid = pid.unwrap_or(self.caller.pid);
+                if pid == 0 {
+                    return Err(Errno::NotFound);
+                }
+                if self.confine == Confine::Dirfd && pid != self.caller.pid {
+                    return Err(Errno::NotCapable);
+                }
+                Ok(Lead::Descriptor { pid, fd })
+            }
+            Some(MagicLink::WorkingDirectory(_)) => Ok(Lead::Path(link.read_link()?)),
+            Some(MagicLink::Root) => Ok(Lead::Path(b"/".to_vec())),
+        }
+    }
+
+    /// Where a link in the middle of a path leads: a directory's descriptor is as good as its path.
+    fn lead_on(&mut self, link: &dyn Inode) -> SysResult<Vec<u8>> {
+        match self.lead(link)? {
+            Lead::Path(text) => Ok(text),
+            Lead::Descriptor { .. } => match link.read_link()? {
+                text if text.first() == Some(&b'/') => Ok(text),
+                _ => Err(Errno::NotDirectory),
+            },
+        }
+    }
+
+    /// Walks to the last component of `path` from the present place. Paths and link texts alike end here.
+    fn ending(&mut self, path: &[u8]) -> SysResult<Ending> {
+        self.start(path)?;
+        // What is still to be walked, the innermost link's text last. All but the last have a component left.
+        let mut texts: Vec<Cow<'_, [u8]>> = Vec::new();
+        let mut rest = Cow::Borrowed(path);
+        let mut position = 0_usize;
+        let mut positions = Vec::new();
+        loop {
+            let text: &[u8] = rest.get(position..).unwrap_or_default();
+            let Some((component, behind)) = path::split_first(text) else {
+                // A link's text is used up: go on behind the link.
+                match (texts.pop(), positions.pop()) {
+                    (Some(outer), Some(outer_position)) => {
+                        rest = outer;
+                        position = outer_position;
+                        continue;
+                    }
+                    _ => return Ok(self.end(Last::Root, false)),
+                }
+            };
+            permission::search(&*self.place.inode)?;
+            if texts.is_empty() && path::is_blank(behind) {
+                let slash = !behind.is_empty();
+                let last = match component {
+                    b"." => Last::Dot,
+                    b".." if self.confine == Confine::Dirfd && self.below_base == 0 => {
+                        return Err(Errno::NotCapable);
+                    }
+                    b".." => Last::DotDot,
+                    // Checked here so that a name that is too long is found before the call's own rules, as on Linux.
+                    name => Last::Name(Name::new(name)?.as_bytes().into()),
+                };
+                return Ok(self.end(last, slash));
+            }
+            let next = rest.len().saturating_sub(behind.len());
+            match component {
+                b"." => {}
+                b".." => self.up()?,
+                name => {
+                    let inode = self.place.inode.lookup(Name::new(name)?)?;
+                    match inode.file_type()? {
+                        FileType::Directory => self.down(inode, name)?,
+                        FileType::Symlink => {
+                            let lead = self.lead_on(&*inode)?;
+                            self.start(&lead)?;
+                            positions.push(next);
+                            texts.push(std::mem::replace(&mut rest, Cow::Owned(lead)));
+                            position = 0;
+                            continue;
+                        }
+                        _ => return Err(Errno::NotDirectory),
+                    }
+                }
+            }
+            position = next;
+        }
+    }
+
+    fn end(&self, last: Last, slash: bool) -> Ending {
+        Ending { directory: self.place.clone(), last, slash }
+    }
+
+    /// Goes to where a path or link text starts.
+    fn start(&mut self, text: &[u8]) -> SysResult<()> {
+        match text.first() {
+            None => Err(Errno::NotFound),
+            Some(b'/') if self.confine == Confine::Dirfd => Err(Errno::NotCapable),
+            Some(b'/') => {
+                self.place.clone_from(self.root);
+                Ok(())
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Goes to the parent directory.
+    pub(super) fn up(&mut self) -> SysResult<()> {
+        let parent = match self.confine {
+            Confine::Dirfd => {
+                self.below_base = self.below_base.checked_sub(1).ok_or(Errno::NotCapable)?;
+                self.place.parent.clone()
+            }
+            Confine::Namespace => self.place.present_parent(),
+        };
+        if let Some(parent) = parent {
+            self.place = parent.place.clone();
+        }
+        Ok(())
+    }
+
+    /// Goes into a directory, and onto what is mounted there.
+    pub(super) fn down(&mut self, inode: Arc<dyn Inode>, name: &[u8]) -> SysResult<()> {
+        if self.place.depth() >= DEPTH_MAX {
+            return Err(Errno::NameTooLong);
+        }
+        let parent = Parent::new(self.place.clone(), name);
+        let mount = Arc::clone(&self.place.mount);
+        self.place = self.mounts.enter(Place { mount, inode, parent: Some(parent) })?;
+        self.below_base = self.below_base.saturating_add(1);
+        Ok(())
+    }
+
+    /// Where the walk is.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+}
+
+/// What `/proc/self` says to this caller.
+pub(super) fn own_process(caller: Caller) -> SysResult<Vec<u8>> {
+    match caller.pid {
+        0 => Err(Errno::NotFound),
+        pid => Ok(pid.to_string().into_bytes()),
     }
 }
