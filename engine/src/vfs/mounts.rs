@@ -41,12 +41,6 @@ impl Mount {
         Arc::new(Self { fs, root, flags, dev, moves })
     }
 
-    /// A mount outside any namespace, for tests of back ends.
-    #[cfg(test)]
-    pub(super) fn for_test(fs: Arc<dyn FileSystem>) -> Arc<Self> {
-        Self::new(fs, MountFlags::empty(), 1, Weak::new())
-    }
-
     /// The file system.
     pub fn fs(&self) -> &Arc<dyn FileSystem> {
         &self.fs

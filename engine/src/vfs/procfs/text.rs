@@ -38,9 +38,9 @@ fn line(text: &str) -> Vec<u8> {
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature that every text in the table has")]
 mod always {
-    use super::{
-        NS, OS_RELEASE, OS_TYPE, PID_MAX, Shared, SysResult, Write as _, line, ticks,
-    };
+    use std::fmt::Write as _;
+
+    use super::{NS, OS_RELEASE, OS_TYPE, PID_MAX, Shared, SysResult, line, ticks};
 
     pub(in super::super) fn hostname(shared: &Shared) -> SysResult<Vec<u8>> {
         Ok(line(&shared.hostname))
