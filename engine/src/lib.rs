@@ -20,13 +20,13 @@
 //! - `trace`: one `tracing` event a host call.
 
 pub mod errno;
+mod host;
 pub mod process;
 pub mod vfs;
 pub mod wasi;
 
 mod engine;
 mod error;
-mod host;
 mod image;
 mod limits;
 mod runtime;

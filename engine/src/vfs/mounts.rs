@@ -31,18 +31,14 @@ pub struct Mount {
 impl Mount {
     pub(super) fn new(
         fs: Arc<dyn FileSystem>,
-        flags: MountFlags,
+        mut flags: MountFlags,
         dev: u64,
         moves: Weak<Moves>,
     ) -> Arc<Self> {
         let root = fs.root();
+        // A file system that takes no changes says so itself; the error is then the same as for any read-only mount.
+        flags.set(MountFlags::READ_ONLY, flags.contains(MountFlags::READ_ONLY) || fs.is_read_only());
         Arc::new(Self { fs, root, flags, dev, moves })
-    }
-
-    /// A mount outside any namespace, for tests of back ends.
-    #[cfg(test)]
-    pub(super) fn for_test(fs: Arc<dyn FileSystem>) -> Arc<Self> {
-        Self::new(fs, MountFlags::empty(), 1, Weak::new())
     }
 
     /// The file system.

@@ -57,12 +57,6 @@ impl<'a> Writable<'a> {
     pub fn mount(&self) -> &Arc<Mount> {
         self.mount
     }
-
-    /// For tests of back ends, which have no namespace.
-    #[cfg(test)]
-    pub(super) fn for_test(mount: &'a Arc<Mount>) -> Self {
-        Self { mount }
-    }
 }
 
 /// Whether the owner's bits allow all of `wanted`.
