@@ -33,7 +33,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use self::devices::DeviceFs;
-pub use self::host_dir::{HostDir, HostDirOptions};
+pub use self::host_dir::{HostDescriptors, HostDir, HostDirOptions};
 pub use self::image::{ImageFile, ImageFs, ImageFsBuilder, ImageHostFile, ImageSource};
 pub use self::listing::DirectoryListing;
 pub use self::memory::MemoryFs;
@@ -191,6 +191,14 @@ pub trait Inode: Send + Sync + Debug + Any {
     /// # Errors
     /// `IsDirectory` of a directory, `NoDeviceOrAddress` of what cannot be opened here.
     fn open(&self, access: AccessMode) -> SysResult<Arc<dyn OpenFile>>;
+
+    /// Whether a named pipe of this back end may be opened; the pipe itself is the process layer's.
+    ///
+    /// # Errors
+    /// `NoDeviceOrAddress`.
+    fn open_fifo(&self) -> SysResult<()> {
+        Ok(())
+    }
 
     /// The inode of one name. `.` and `..` never get here.
     ///

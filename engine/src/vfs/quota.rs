@@ -124,6 +124,22 @@ impl Quota {
         self.files.limit.store(files, Ordering::Relaxed);
     }
 
+    /// Whether nothing is ever refused, here or above.
+    pub fn is_unlimited(&self) -> bool {
+        let own = self.bytes_limit() == u64::MAX && self.files_limit() == u64::MAX;
+        own && self.above.as_ref().is_none_or(|above| above.is_unlimited())
+    }
+
+    /// Books growth that has happened, even beyond the limit.
+    pub(super) fn add(&self, bytes: u64) {
+        if bytes > 0 {
+            self.bytes.used.update(Ordering::Relaxed, Ordering::Relaxed, |used| used.saturating_add(bytes));
+            if let Some(above) = &self.above {
+                above.add(bytes);
+            }
+        }
+    }
+
     /// Charges before growing. The charge is given back when it is dropped without [`Charge::keep`].
     ///
     /// # Errors

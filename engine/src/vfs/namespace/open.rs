@@ -86,8 +86,9 @@ impl Namespace {
                 return Err(Errno::NotDirectory);
             }
             match open_existing(&ending.directory, name, inode, file_type, access, flags) {
-                // A host's file that went away between two calls of ours.
+                // A host's file that went away, or was replaced, between two calls of ours.
                 Err(Errno::NotFound) if create && races < RACES_MAX => races += 1,
+                Err(Errno::Stale) if races < RACES_MAX => races += 1,
                 result => return result,
             }
         }
@@ -138,6 +139,7 @@ fn open_existing(
     permission::check(&stat, permission::wanted_by(access))?;
     match file_type {
         FileType::Fifo => {
+            inode.open_fifo()?;
             return Ok(Opened::Fifo { inode, mount, path: directory.path_of(name) });
         }
         FileType::Regular if access.writes() => drop(Writable::of_open_file(&mount)?),
