@@ -39,7 +39,7 @@ pub use self::job::Job;
 pub use self::limits::{Resource, ResourceLimits};
 pub use self::lock::{LockKind, LockRange, RecordLock};
 pub use self::pipe::{PIPE_BUF, PIPE_CAPACITY, PipeReader, PipeWriter, pipe};
-pub use self::signal::{Disposition, Signal, SignalSet, SignalState};
+pub use self::signal::{DefaultAction, Disposition, Signal, SignalSet, SignalState};
 pub(crate) use self::spawn::HOST_COMMAND_LINE;
 pub use self::spawn::{ARG_MAX, FdPlan, HostCommand, HostProcess, Loader, Program, SpawnRequest};
 pub use self::stream::{NamedAs, Readiness, Stream, WindowSize};

@@ -44,7 +44,9 @@ pub use self::namespace::{
 pub use self::overlay::OverlayFs;
 pub use self::path::{NAME_MAX, Name, PATH_MAX};
 pub use self::permission::Writable;
-pub use self::procfs::{OS_RELEASE, OS_TYPE, PID_MAX, ProcFs, ProcessLimit, ProcessSummary, ProcessView};
+pub use self::procfs::{
+    OS_RELEASE, OS_TYPE, PID_MAX, ProcFs, ProcessLimit, ProcessSummary, ProcessView,
+};
 pub use self::quota::{Charge, Quota};
 pub use self::resolve::{Confine, Follow, Place};
 
@@ -227,7 +229,12 @@ pub trait Inode: Send + Sync + Debug + Any {
     ///
     /// # Errors
     /// `Exists`, `NotPermitted` for a directory, `CrossDevice`, `TooManyLinks`.
-    fn link(&self, writable: &Writable<'_>, name: Name<'_>, target: &Arc<dyn Inode>) -> SysResult<()> {
+    fn link(
+        &self,
+        writable: &Writable<'_>,
+        name: Name<'_>,
+        target: &Arc<dyn Inode>,
+    ) -> SysResult<()> {
         let _ = (writable, name, target);
         Err(Errno::NotPermitted)
     }

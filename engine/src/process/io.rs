@@ -1,6 +1,5 @@
 //! Reading, writing and polling by a process: the calls that may wait, and what ends the waiting.
 
-use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

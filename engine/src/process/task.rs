@@ -5,7 +5,6 @@
 //! future at this moment, does the killer leave it to that thread: guest code sees the flag at its next epoch tick, and the
 //! poller looks again after it has unlocked the slot.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::clock::now;
 use super::{
-    AccessMode, DirEntry, FileStat, FileSystem, FileType, Inode, MagicLink, MemoryFs, Name, OpenFile,
-    Quota, StatFs, SyncScope, Timestamp, Writable,
+    AccessMode, DirEntry, FileStat, FileSystem, FileType, Inode, MagicLink, MemoryFs, Name,
+    OpenFile, Quota, StatFs, SyncScope, Timestamp, Writable,
 };
 use crate::errno::{Errno, SysResult};
 
@@ -23,13 +23,19 @@ pub struct DeviceFs {
 impl DeviceFs {
     /// The devices, all of them with the time of this call.
     pub fn new() -> Arc<Self> {
-        Arc::new(Self { made: now(), quota: Quota::new(0, 0) })
+        Arc::new(Self {
+            made: now(),
+            quota: Quota::new(0, 0),
+        })
     }
 }
 
 impl FileSystem for DeviceFs {
     fn root(&self) -> Arc<dyn Inode> {
-        Arc::new(Node { what: What::Root, made: self.made })
+        Arc::new(Node {
+            what: What::Root,
+            made: self.made,
+        })
     }
 
     fn statfs(&self) -> SysResult<StatFs> {
@@ -77,7 +83,11 @@ const ENTRIES: [(&[u8], What); 11] = [
 
 impl What {
     fn ino(self) -> u64 {
-        ENTRIES.iter().zip(2..).find(|((_, what), _)| *what == self).map_or(1, |(_, ino)| ino)
+        ENTRIES
+            .iter()
+            .zip(2..)
+            .find(|((_, what), _)| *what == self)
+            .map_or(1, |(_, ino)| ino)
     }
 
     fn file_type(self) -> FileType {
@@ -169,7 +179,10 @@ impl Inode for Node {
             What::Root => {
                 let entry = ENTRIES.iter().find(|(own, _)| *own == name.as_bytes());
                 let &(_, what) = entry.ok_or(Errno::NotFound)?;
-                Ok(Arc::new(Self { what, made: self.made }))
+                Ok(Arc::new(Self {
+                    what,
+                    made: self.made,
+                }))
             }
             What::Shm => Err(Errno::NotFound),
             _ => Err(Errno::NotDirectory),
@@ -196,7 +209,14 @@ impl Inode for Node {
                 Ok(listed
                     .map(|(&(name, what), cookie)| {
                         let (ino, file_type) = (what.ino(), what.file_type());
-                        (cookie, DirEntry { name: name.into(), ino, file_type })
+                        (
+                            cookie,
+                            DirEntry {
+                                name: name.into(),
+                                ino,
+                                file_type,
+                            },
+                        )
                     })
                     .collect())
             }

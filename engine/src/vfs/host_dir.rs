@@ -97,7 +97,10 @@ struct Interned<T> {
 
 impl<T> Default for Interned<T> {
     fn default() -> Self {
-        Self { table: HashMap::new(), sweep_at: 64 }
+        Self {
+            table: HashMap::new(),
+            sweep_at: 64,
+        }
     }
 }
 
@@ -224,10 +227,13 @@ impl Shared {
             return id.ino;
         }
         let mut devices = self.devices.lock();
-        let index = devices.iter().position(|&dev| dev == id.dev).unwrap_or_else(|| {
-            devices.push(id.dev);
-            devices.len() - 1
-        });
+        let index = devices
+            .iter()
+            .position(|&dev| dev == id.dev)
+            .unwrap_or_else(|| {
+                devices.push(id.dev);
+                devices.len() - 1
+            });
         id.ino ^ ((index as u64 + 1) << 48)
     }
 

@@ -14,8 +14,8 @@ use std::sync::{Arc, Weak};
 
 pub use self::builder::ImageFsBuilder;
 use super::{
-    AccessMode, DirEntry, FileStat, FileSystem, FileType, Inode, MemoryFs, Name, OpenFile, Quota, StatFs,
-    SyncScope, Timestamp,
+    AccessMode, DirEntry, FileStat, FileSystem, FileType, Inode, MemoryFs, Name, OpenFile, Quota,
+    StatFs, SyncScope, Timestamp,
 };
 use crate::errno::{Errno, SysResult};
 
@@ -32,7 +32,9 @@ pub trait ImageSource: Send + Sync + Debug {
 impl<T: AsRef<[u8]> + Send + Sync + Debug> ImageSource for T {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> SysResult<usize> {
         let bytes = self.as_ref();
-        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+        let start = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len());
         let rest = bytes.get(start..).unwrap_or_default();
         let count = rest.len().min(buffer.len());
         buffer[..count].copy_from_slice(&rest[..count]);
@@ -84,7 +86,14 @@ impl ImageFile {
     /// A file of these bytes.
     pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + Debug + 'static, mode: u32) -> Self {
         let len = bytes.as_ref().len() as u64;
-        Self { mode, mtime: 0, source: Arc::new(bytes), offset: 0, len, digest: None }
+        Self {
+            mode,
+            mtime: 0,
+            source: Arc::new(bytes),
+            offset: 0,
+            len,
+            digest: None,
+        }
     }
 }
 
@@ -98,6 +107,21 @@ pub struct ImageFs {
 }
 
 impl ImageFs {
+    /// The inode of a path without links, which may start with `/`.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotDirectory`.
+    pub fn find(&self, path: &[u8]) -> SysResult<Arc<dyn Inode>> {
+        let mut inode = self.root();
+        for part in path
+            .split(|byte| *byte == b'/')
+            .filter(|part| !part.is_empty())
+        {
+            inode = inode.lookup(super::Name::new(part)?)?;
+        }
+        Ok(inode)
+    }
+
     /// Inodes in it: their numbers are 1 to this.
     pub fn files(&self) -> u64 {
         self.files
@@ -118,7 +142,12 @@ impl FileSystem for ImageFs {
         let empty = Quota::new(0, 0);
         let stat = MemoryFs::statfs_of(&empty);
         let blocks = self.bytes.div_ceil(stat.block_size);
-        Ok(StatFs { blocks, files: self.files, read_only: true, ..stat })
+        Ok(StatFs {
+            blocks,
+            files: self.files,
+            read_only: true,
+            ..stat
+        })
     }
 
     fn kind(&self) -> &'static str {
@@ -192,7 +221,11 @@ impl Inode for Node {
             mode: self.mode,
             nlink: self.nlink,
             size,
-            blocks: if matches!(self.kind, Kind::File(_)) { size.div_ceil(512) } else { 0 },
+            blocks: if matches!(self.kind, Kind::File(_)) {
+                size.div_ceil(512)
+            } else {
+                0
+            },
             rdev: 0,
             atime: self.mtime,
             mtime: self.mtime,
@@ -235,10 +268,18 @@ impl Inode for Node {
     fn read_directory(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
         let start = usize::try_from(cookie).unwrap_or(usize::MAX);
         let rest = self.entries()?.get(start..).unwrap_or_default();
-        let listed = rest.iter().take(max).zip(cookie + 1..).map(|((name, node), cookie)| {
-            let entry = DirEntry { name: name.clone(), ino: node.ino, file_type: node.kind_type() };
-            (cookie, entry)
-        });
+        let listed = rest
+            .iter()
+            .take(max)
+            .zip(cookie + 1..)
+            .map(|((name, node), cookie)| {
+                let entry = DirEntry {
+                    name: name.clone(),
+                    ino: node.ino,
+                    file_type: node.kind_type(),
+                };
+                (cookie, entry)
+            });
         Ok(listed.collect())
     }
 
@@ -259,7 +300,8 @@ impl OpenFile for Node {
         if count == 0 {
             return Ok(0);
         }
-        file.source.read_at(&mut buffer[..count], file.offset.saturating_add(offset))
+        file.source
+            .read_at(&mut buffer[..count], file.offset.saturating_add(offset))
     }
 
     fn sync(&self, _: SyncScope) -> SysResult<()> {
@@ -269,5 +311,4 @@ impl OpenFile for Node {
     fn stat(&self) -> SysResult<FileStat> {
         Inode::stat(self)
     }
-
 }

@@ -37,8 +37,17 @@ impl Mount {
     ) -> Arc<Self> {
         let root = fs.root();
         // A file system that takes no changes says so itself; the error is then the same as for any read-only mount.
-        flags.set(MountFlags::READ_ONLY, flags.contains(MountFlags::READ_ONLY) || fs.is_read_only());
-        Arc::new(Self { fs, root, flags, dev, moves })
+        flags.set(
+            MountFlags::READ_ONLY,
+            flags.contains(MountFlags::READ_ONLY) || fs.is_read_only(),
+        );
+        Arc::new(Self {
+            fs,
+            root,
+            flags,
+            dev,
+            moves,
+        })
     }
 
     /// The file system.
@@ -77,13 +86,18 @@ pub(super) struct MountTable {
 impl MountTable {
     /// A table of one mount, which is `/`.
     pub(super) fn of_root(root: &Place) -> Self {
-        Self { covered: HashMap::new(), all: vec![(root.clone(), Arc::clone(&root.mount))] }
+        Self {
+            covered: HashMap::new(),
+            all: vec![(root.clone(), Arc::clone(&root.mount))],
+        }
     }
 
     /// Puts `mount` on the directory `at`.
     pub(super) fn with(&self, at: Place, mount: &Arc<Mount>) -> SysResult<Self> {
         let mut table = self.clone();
-        table.covered.insert((at.mount.dev(), at.inode.ino()?), Arc::clone(mount));
+        table
+            .covered
+            .insert((at.mount.dev(), at.inode.ino()?), Arc::clone(mount));
         table.all.push((at, Arc::clone(mount)));
         Ok(table)
     }

@@ -65,7 +65,11 @@ impl<'a> Writable<'a> {
 /// `Access`.
 pub(super) fn check(stat: &FileStat, wanted: Access) -> SysResult<()> {
     let granted = Access::from_bits_truncate((stat.mode >> 6) & 0o7);
-    if granted.contains(wanted) { Ok(()) } else { Err(Errno::Access) }
+    if granted.contains(wanted) {
+        Ok(())
+    } else {
+        Err(Errno::Access)
+    }
 }
 
 /// Whether names may be looked up in a directory.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use super::clock::now;
 use super::{
-    AccessMode, DirEntry, FileStat, FileSystem, FileType, Inode, MagicLink, MemoryFs, Name, OpenFile,
-    Quota, StatFs, Timestamp,
+    AccessMode, DirEntry, FileStat, FileSystem, FileType, Inode, MagicLink, MemoryFs, Name,
+    OpenFile, Quota, StatFs, Timestamp,
 };
 use crate::errno::{Errno, SysResult};
 
@@ -44,14 +44,25 @@ impl ProcFs {
     /// `Io` when the host has no randomness for the boot id.
     pub fn new(view: Arc<dyn ProcessView>, hostname: &str) -> SysResult<Arc<Self>> {
         let boot_id = text::uuid()?;
-        let shared = Shared { view, hostname: hostname.into(), boot_id, made: now() };
-        Ok(Arc::new(Self { shared: Arc::new(shared), quota: Quota::new(0, 0) }))
+        let shared = Shared {
+            view,
+            hostname: hostname.into(),
+            boot_id,
+            made: now(),
+        };
+        Ok(Arc::new(Self {
+            shared: Arc::new(shared),
+            quota: Quota::new(0, 0),
+        }))
     }
 }
 
 impl FileSystem for ProcFs {
     fn root(&self) -> Arc<dyn Inode> {
-        Arc::new(Node { shared: Arc::clone(&self.shared), what: What::Static(0) })
+        Arc::new(Node {
+            shared: Arc::clone(&self.shared),
+            what: What::Static(0),
+        })
     }
 
     fn statfs(&self) -> SysResult<StatFs> {
@@ -161,7 +172,11 @@ const STATIC: [(usize, &str, Static); 23] = [
     (16, "uuid", Static::Text(text::fresh_uuid)),
     (11, "ngroups_max", Static::Text(text::ngroups_max)),
     (8, "vm", Static::Directory),
-    (20, "overcommit_memory", Static::Text(text::overcommit_memory)),
+    (
+        20,
+        "overcommit_memory",
+        Static::Text(text::overcommit_memory),
+    ),
     (11, "version", Static::Text(text::kernel_version)),
 ];
 
@@ -269,7 +284,10 @@ impl What {
 
 impl Node {
     fn child(&self, what: What) -> Arc<dyn Inode> {
-        Arc::new(Self { shared: Arc::clone(&self.shared), what })
+        Arc::new(Self {
+            shared: Arc::clone(&self.shared),
+            what,
+        })
     }
 
     fn summary(&self, pid: u32) -> SysResult<ProcessSummary> {
@@ -288,7 +306,11 @@ impl Node {
             ino: what.ino(),
             file_type,
             mode: what.mode(),
-            nlink: if file_type == FileType::Directory { 2 } else { 1 },
+            nlink: if file_type == FileType::Directory {
+                2
+            } else {
+                1
+            },
             size: 0,
             blocks: 0,
             rdev: 0,
@@ -303,7 +325,11 @@ impl Node {
 fn number(name: &[u8]) -> Option<u32> {
     let plain = name.first().is_some_and(|&byte| byte != b'0') || name == b"0";
     let digits = name.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(name).ok().filter(|_| plain && digits)?.parse().ok()
+    std::str::from_utf8(name)
+        .ok()
+        .filter(|_| plain && digits)?
+        .parse()
+        .ok()
 }
 
 fn decimal(number: u32) -> Box<[u8]> {
@@ -311,7 +337,11 @@ fn decimal(number: u32) -> Box<[u8]> {
 }
 
 fn entry(name: Box<[u8]>, what: What) -> DirEntry {
-    DirEntry { name, ino: what.ino(), file_type: what.file_type() }
+    DirEntry {
+        name,
+        ino: what.ino(),
+        file_type: what.file_type(),
+    }
 }
 
 impl Inode for Node {
@@ -342,7 +372,10 @@ impl Inode for Node {
             What::Process(_) => return Err(Errno::IsDirectory),
             What::Descriptor(..) => return Err(Errno::NoDeviceOrAddress),
         };
-        Ok(Arc::new(TextFile { text, stat: self.attributes() }))
+        Ok(Arc::new(TextFile {
+            text,
+            stat: self.attributes(),
+        }))
     }
 
     fn lookup(&self, name: Name<'_>) -> SysResult<Arc<dyn Inode>> {
@@ -420,9 +453,15 @@ impl Inode for Node {
         let mut listed = Vec::new();
         match self.what {
             What::Static(parent) if matches!(STATIC[parent].2, Static::Directory) => {
-                let entries = STATIC.iter().enumerate().filter(|(_, (own, ..))| *own == parent);
+                let entries = STATIC
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, (own, ..))| *own == parent);
                 listed.extend(entries.map(|(index, (_, name, _))| {
-                    (index as u64, entry(name.as_bytes().into(), What::Static(index)))
+                    (
+                        index as u64,
+                        entry(name.as_bytes().into(), What::Static(index)),
+                    )
                 }));
                 if parent == 0 {
                     listed.extend(self.shared.view.pids().into_iter().map(|pid| {
@@ -433,18 +472,30 @@ impl Inode for Node {
             }
             What::Process(pid) => {
                 self.summary(pid)?;
-                listed.extend(PROCESS.iter().enumerate().zip(1..).map(|((index, (name, _)), cookie)| {
-                    (cookie, entry(name.as_bytes().into(), What::Entry(pid, index)))
-                }));
+                listed.extend(PROCESS.iter().enumerate().zip(1..).map(
+                    |((index, (name, _)), cookie)| {
+                        (
+                            cookie,
+                            entry(name.as_bytes().into(), What::Entry(pid, index)),
+                        )
+                    },
+                ));
             }
             What::Entry(pid, index) if matches!(PROCESS[index].1, Process::Descriptors) => {
                 listed.extend(self.descriptors(pid)?.into_iter().map(|(fd, _)| {
-                    (u64::from(fd) + 1, entry(decimal(fd), What::Descriptor(pid, fd)))
+                    (
+                        u64::from(fd) + 1,
+                        entry(decimal(fd), What::Descriptor(pid, fd)),
+                    )
                 }));
             }
             _ => return Err(Errno::NotDirectory),
         }
-        Ok(listed.into_iter().filter(|&(own, _)| own > cookie).take(max).collect())
+        Ok(listed
+            .into_iter()
+            .filter(|&(own, _)| own > cookie)
+            .take(max)
+            .collect())
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -53,9 +53,11 @@ impl HostDescriptors {
     /// # Errors
     /// `SystemFiles`.
     pub(super) fn file(self: &Arc<Self>) -> SysResult<FilePermit> {
-        let taken = self.files.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| {
-            (open < self.files_max).then_some(open + 1)
-        });
+        let taken = self
+            .files
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| {
+                (open < self.files_max).then_some(open + 1)
+            });
         match taken {
             Ok(_) => Ok(FilePermit(Arc::clone(self))),
             Err(_) => Err(Errno::SystemFiles),
@@ -65,7 +67,11 @@ impl HostDescriptors {
     /// Keeps a directory open for a while.
     pub(super) fn keep(&self, dir: &Arc<Dir>) {
         let mut kept = self.kept.lock();
-        let oldest = if kept.len() >= self.kept_max { kept.pop_front() } else { None };
+        let oldest = if kept.len() >= self.kept_max {
+            kept.pop_front()
+        } else {
+            None
+        };
         kept.push_back(Arc::clone(dir));
         drop(kept);
         // Closing is a host call: not under the lock.

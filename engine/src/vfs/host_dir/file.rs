@@ -85,7 +85,11 @@ pub(super) struct HostFile {
 
 impl HostFile {
     pub(super) fn new(file: File, account: Arc<Account>, permit: FilePermit) -> Self {
-        Self { file, account, _permit: permit }
+        Self {
+            file,
+            account,
+            _permit: permit,
+        }
     }
 
     /// Writes as much of the buffer as the quota has room for.
@@ -99,10 +103,16 @@ impl HostFile {
             return write(buffer);
         }
         let growth = |len: usize| {
-            let end = offset.saturating_add(len as u64).div_ceil(BLOCK).saturating_mul(BLOCK);
+            let end = offset
+                .saturating_add(len as u64)
+                .div_ceil(BLOCK)
+                .saturating_mul(BLOCK);
             end - offset / BLOCK * BLOCK
         };
-        let refusal = match self.account.charged(&self.file, growth(buffer.len()), || write(buffer)) {
+        let refusal = match self
+            .account
+            .charged(&self.file, growth(buffer.len()), || write(buffer))
+        {
             Err(refusal @ (Errno::Quota | Errno::NoSpace)) => refusal,
             result => return result,
         };
@@ -116,7 +126,8 @@ impl HostFile {
         let fits = room.saturating_sub(offset % BLOCK).min(buffer.len() as u64);
         match buffer.get(..usize::try_from(fits).unwrap_or(0)) {
             Some(part) if !part.is_empty() => {
-                self.account.charged(&self.file, growth(part.len()), || write(part))
+                self.account
+                    .charged(&self.file, growth(part.len()), || write(part))
             }
             _ => Err(refusal),
         }
@@ -132,7 +143,9 @@ impl OpenFile for HostFile {
         if buffer.is_empty() {
             return Ok(0);
         }
-        self.write_charged(buffer, offset, |part| os::write_at(&self.file, part, offset))
+        self.write_charged(buffer, offset, |part| {
+            os::write_at(&self.file, part, offset)
+        })
     }
 
     fn append(&self, _: &Writable<'_>, buffer: &[u8]) -> SysResult<(usize, u64)> {
@@ -152,12 +165,14 @@ impl OpenFile for HostFile {
         if i64::try_from(len).is_err() {
             return Err(Errno::FileTooBig);
         }
-        self.account.charged(&self.file, 0, || os::set_len(&self.file, len))
+        self.account
+            .charged(&self.file, 0, || os::set_len(&self.file, len))
     }
 
     fn allocate(&self, _: &Writable<'_>, offset: u64, len: u64) -> SysResult<()> {
         let growth = len.saturating_add(2 * BLOCK);
-        self.account.charged(&self.file, growth, || os::allocate(&self.file, offset, len))
+        self.account
+            .charged(&self.file, growth, || os::allocate(&self.file, offset, len))
     }
 
     fn sync(&self, scope: SyncScope) -> SysResult<()> {
@@ -166,7 +181,10 @@ impl OpenFile for HostFile {
 
     fn stat(&self) -> SysResult<FileStat> {
         let host = os::stat_file(&self.file)?;
-        Ok(FileStat { ino: self.account.shared.ino(self.account.id), ..host.stat })
+        Ok(FileStat {
+            ino: self.account.shared.ino(self.account.id),
+            ..host.stat
+        })
     }
 
     fn set_attributes(&self, _: &Writable<'_>, change: &SetAttributes) -> SysResult<()> {

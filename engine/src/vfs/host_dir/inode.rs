@@ -11,9 +11,9 @@ use super::super::{
     AccessMode, DirEntry, FileStat, FileType, Inode, Name, NewInode, OpenFile, RenameFlags,
     SetAttributes, Writable,
 };
+use super::Shared;
 use super::file::{Account, HostFile};
 use super::os::{self, HostId, HostStat};
-use super::Shared;
 use crate::errno::{Errno, SysResult};
 
 /// Entries of one directory that are listed: a bound for the host's memory.
@@ -55,7 +55,10 @@ impl HostInode {
         let root = Self::build(shared, stat, None);
         *root.handle.lock() = Arc::downgrade(dir);
         let interned = Arc::clone(&root);
-        shared.directories.lock().get_or_insert(stat.id, || interned)
+        shared
+            .directories
+            .lock()
+            .get_or_insert(stat.id, || interned)
     }
 
     fn build(shared: &Arc<Shared>, stat: &HostStat, location: Option<Location>) -> Arc<Self> {
@@ -83,7 +86,11 @@ impl HostInode {
         self.shared.check_enter(stat)?;
         let made = Self::build(&self.shared, stat, Some(location.clone()));
         let interned = Arc::clone(&made);
-        let inode = self.shared.directories.lock().get_or_insert(stat.id, || interned);
+        let inode = self
+            .shared
+            .directories
+            .lock()
+            .get_or_insert(stat.id, || interned);
         if !Arc::ptr_eq(&inode, &made) {
             inode.relocate(location);
         }
@@ -107,7 +114,10 @@ impl HostInode {
     }
 
     fn guest_stat(&self, host: &HostStat) -> FileStat {
-        FileStat { ino: self.shared.ino(host.id), ..host.stat }
+        FileStat {
+            ino: self.shared.ino(host.id),
+            ..host.stat
+        }
     }
 
     /// The directory that it is in, and its name there.
@@ -139,7 +149,10 @@ impl HostInode {
                 return Ok(dir);
             }
             result = self.reopen();
-            if !matches!(result, Err(Errno::Stale | Errno::NotFound | Errno::NotDirectory)) {
+            if !matches!(
+                result,
+                Err(Errno::Stale | Errno::NotFound | Errno::NotDirectory)
+            ) {
                 break;
             }
         }
@@ -314,7 +327,10 @@ impl Inode for HostInode {
     }
 
     fn link(&self, _: &Writable<'_>, name: Name<'_>, target: &Arc<dyn Inode>) -> SysResult<()> {
-        let target = target.as_any().downcast_ref::<Self>().ok_or(Errno::CrossDevice)?;
+        let target = target
+            .as_any()
+            .downcast_ref::<Self>()
+            .ok_or(Errno::CrossDevice)?;
         if !Arc::ptr_eq(&self.shared, &target.shared) {
             return Err(Errno::CrossDevice);
         }
@@ -356,7 +372,10 @@ impl Inode for HostInode {
         to: Name<'_>,
         flags: RenameFlags,
     ) -> SysResult<()> {
-        let target = to_directory.as_any().downcast_ref::<Self>().ok_or(Errno::CrossDevice)?;
+        let target = to_directory
+            .as_any()
+            .downcast_ref::<Self>()
+            .ok_or(Errno::CrossDevice)?;
         if !Arc::ptr_eq(&self.shared, &target.shared) {
             return Err(Errno::CrossDevice);
         }
@@ -402,8 +421,18 @@ impl Inode for HostInode {
         let mut entries: Vec<_> = entries
             .into_iter()
             .map(|(name, ino, file_type)| {
-                let ino = self.shared.ino(HostId { dev: self.id.dev, ino });
-                (name_cookie(&name), DirEntry { name, ino, file_type })
+                let ino = self.shared.ino(HostId {
+                    dev: self.id.dev,
+                    ino,
+                });
+                (
+                    name_cookie(&name),
+                    DirEntry {
+                        name,
+                        ino,
+                        file_type,
+                    },
+                )
             })
             .collect();
         entries.sort_unstable_by(|(one, a), (other, b)| (one, &a.name).cmp(&(other, &b.name)));

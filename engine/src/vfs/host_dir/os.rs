@@ -7,7 +7,8 @@
 
 use cap_std::fs::{Dir, File};
 use rustix::fs::{
-    AtFlags, FileType as HostType, Mode, OFlags, RenameFlags as HostRename, Stat, Timespec, Timestamps,
+    AtFlags, FileType as HostType, Mode, OFlags, RenameFlags as HostRename, Stat, Timespec,
+    Timestamps,
 };
 use rustix::io::Errno as HostErrno;
 
@@ -101,7 +102,10 @@ fn unsigned(field: impl TryInto<u64>) -> u64 {
 }
 
 fn nanoseconds(seconds: impl TryInto<i64>, fraction: impl TryInto<i64>) -> Timestamp {
-    let seconds = seconds.try_into().unwrap_or(0).saturating_mul(1_000_000_000);
+    let seconds = seconds
+        .try_into()
+        .unwrap_or(0)
+        .saturating_mul(1_000_000_000);
     seconds.saturating_add(fraction.try_into().unwrap_or(0))
 }
 
@@ -116,7 +120,10 @@ fn convert(host: &Stat) -> HostStat {
         HostType::Socket | HostType::Unknown => FileType::Socket,
     };
     HostStat {
-        id: HostId { dev: unsigned(host.st_dev), ino: unsigned(host.st_ino) },
+        id: HostId {
+            dev: unsigned(host.st_dev),
+            ino: unsigned(host.st_ino),
+        },
         stat: FileStat {
             dev: 0,
             ino: unsigned(host.st_ino),
@@ -204,9 +211,7 @@ pub(super) fn read_link(dir: &Dir, name: Name<'_>) -> SysResult<Vec<u8>> {
 }
 
 pub(super) fn link(from: &Dir, old: Name<'_>, to: &Dir, new: Name<'_>) -> SysResult<()> {
-    retry(|| {
-        rustix::fs::linkat(from, old.as_bytes(), to, new.as_bytes(), AtFlags::empty())
-    })
+    retry(|| rustix::fs::linkat(from, old.as_bytes(), to, new.as_bytes(), AtFlags::empty()))
 }
 
 pub(super) fn unlink(dir: &Dir, name: Name<'_>) -> SysResult<()> {
@@ -229,7 +234,10 @@ pub(super) fn rename(
         return retry(|| rustix::fs::renameat(from, old, to, new));
     }
     let mut host = HostRename::empty();
-    host.set(HostRename::NOREPLACE, flags.contains(RenameFlags::NO_REPLACE));
+    host.set(
+        HostRename::NOREPLACE,
+        flags.contains(RenameFlags::NO_REPLACE),
+    );
     host.set(HostRename::EXCHANGE, flags.contains(RenameFlags::EXCHANGE));
     retry(|| rustix::fs::renameat_with(from, old, to, new, host))
 }
@@ -283,7 +291,10 @@ fn timestamps(change: &SetAttributes) -> Option<Timestamps> {
             tv_sec: time.div_euclid(1_000_000_000),
             tv_nsec: time.rem_euclid(1_000_000_000),
         },
-        None => Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT },
+        None => Timespec {
+            tv_sec: 0,
+            tv_nsec: rustix::fs::UTIME_OMIT,
+        },
     };
     Some(Timestamps {
         last_access: convert(change.atime),
@@ -292,12 +303,16 @@ fn timestamps(change: &SetAttributes) -> Option<Timestamps> {
 }
 
 pub(super) fn set_times(dir: &Dir, name: Name<'_>, change: &SetAttributes) -> SysResult<()> {
-    let Some(times) = timestamps(change) else { return Ok(()) };
+    let Some(times) = timestamps(change) else {
+        return Ok(());
+    };
     retry(|| rustix::fs::utimensat(dir, name.as_bytes(), &times, AtFlags::SYMLINK_NOFOLLOW))
 }
 
 pub(super) fn set_file_times(file: &File, change: &SetAttributes) -> SysResult<()> {
-    let Some(times) = timestamps(change) else { return Ok(()) };
+    let Some(times) = timestamps(change) else {
+        return Ok(());
+    };
     retry(|| rustix::fs::futimens(file, &times))
 }
 
@@ -348,7 +363,12 @@ pub(super) fn sync(file: &File, scope: SyncScope) -> SysResult<()> {
 /// Makes a whole file system durable.
 pub(super) fn sync_all(dir: &Dir) -> SysResult<()> {
     let fd = retry(|| {
-        rustix::fs::openat(dir, ".", GUARDED | OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+        rustix::fs::openat(
+            dir,
+            ".",
+            GUARDED | OFlags::RDONLY | OFlags::DIRECTORY,
+            Mode::empty(),
+        )
     })?;
     #[cfg(target_os = "linux")]
     return retry(|| rustix::fs::syncfs(&fd));
@@ -376,8 +396,22 @@ pub(super) fn shows_kernel(dir: &Dir) -> SysResult<bool> {
     // Source: Linux `include/uapi/linux/magic.h`: proc, sysfs, cgroup, cgroup2, tracefs, debugfs, securityfs, devpts, bpf, pstore,
     // efivarfs, configfs, mqueue, hugetlbfs, selinux, nsfs.
     const MAGICS: [u64; 16] = [
-        0x9fa0, 0x6265_6572, 0x0027_e0eb, 0x6367_7270, 0x7472_6163, 0x6462_6720, 0x7363_6673, 0x1cd1,
-        0xcafe_4a11, 0x6165_676c, 0xde5e_81e4, 0x6265_6570, 0x1980_0202, 0x9584_58f6, 0xf97c_ff8c, 0x6e73_6673,
+        0x9fa0,
+        0x6265_6572,
+        0x0027_e0eb,
+        0x6367_7270,
+        0x7472_6163,
+        0x6462_6720,
+        0x7363_6673,
+        0x1cd1,
+        0xcafe_4a11,
+        0x6165_676c,
+        0xde5e_81e4,
+        0x6265_6570,
+        0x1980_0202,
+        0x9584_58f6,
+        0xf97c_ff8c,
+        0x6e73_6673,
     ];
     let host = retry(|| rustix::fs::fstatfs(dir))?;
     // The magic numbers are 32 bits that some platforms extend with their sign.

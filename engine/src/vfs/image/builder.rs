@@ -26,7 +26,11 @@ struct Directory {
 
 impl Default for Directory {
     fn default() -> Self {
-        Self { mode: 0o755, mtime: 0, entries: BTreeMap::new() }
+        Self {
+            mode: 0o755,
+            mtime: 0,
+            entries: BTreeMap::new(),
+        }
     }
 }
 
@@ -72,7 +76,12 @@ impl ImageFsBuilder {
     ///
     /// # Errors
     /// As [`ImageFsBuilder::file`]; `NotFound` for an empty target.
-    pub fn symlink(&mut self, path: &[u8], target: &[u8], mtime: Timestamp) -> SysResult<&mut Self> {
+    pub fn symlink(
+        &mut self,
+        path: &[u8],
+        target: &[u8],
+        mtime: Timestamp,
+    ) -> SysResult<&mut Self> {
         path::check(target)?;
         self.insert(path, Entry::Symlink(target.into(), mtime))
     }
@@ -84,12 +93,13 @@ impl ImageFsBuilder {
     pub fn hard_link(&mut self, path: &[u8], target: &[u8]) -> SysResult<&mut Self> {
         let mut names = names(target)?;
         let last = names.pop().ok_or(Errno::NotPermitted)?;
-        let directory = names.into_iter().try_fold(&self.root, |directory, name| {
-            match directory.entries.get(name.as_bytes()) {
-                Some(Entry::Directory(inner)) => Ok(inner),
-                _ => Err(Errno::NotFound),
-            }
-        })?;
+        let directory =
+            names.into_iter().try_fold(&self.root, |directory, name| {
+                match directory.entries.get(name.as_bytes()) {
+                    Some(Entry::Directory(inner)) => Ok(inner),
+                    _ => Err(Errno::NotFound),
+                }
+            })?;
         let entry = match directory.entries.get(last.as_bytes()) {
             Some(Entry::File(file)) => Entry::File(file.clone()),
             Some(Entry::Symlink(target, mtime)) => Entry::Symlink(target.clone(), *mtime),
@@ -127,7 +137,12 @@ impl ImageFsBuilder {
         let mut totals = Totals { files: 0, bytes: 0 };
         let root = totals.directory(self.root);
         let Totals { files, bytes } = totals;
-        Arc::new(ImageFs { root, files, bytes, quota: Quota::new(0, 0) })
+        Arc::new(ImageFs {
+            root,
+            files,
+            bytes,
+            quota: Quota::new(0, 0),
+        })
     }
 
     fn insert(&mut self, path: &[u8], entry: Entry) -> SysResult<&mut Self> {
@@ -187,15 +202,31 @@ struct Totals {
 }
 
 impl Totals {
-    fn node(&mut self, mode: u32, mtime: Timestamp, kind: impl FnOnce(&mut Self) -> (Kind, u64)) -> Arc<Node> {
+    fn node(
+        &mut self,
+        mode: u32,
+        mtime: Timestamp,
+        kind: impl FnOnce(&mut Self) -> (Kind, u64),
+    ) -> Arc<Node> {
         self.files += 1;
         let ino = self.files;
         let (kind, nlink) = kind(self);
-        Arc::new_cyclic(|this| Node { this: this.clone(), ino, mode: mode & 0o7777, mtime, nlink, kind })
+        Arc::new_cyclic(|this| Node {
+            this: this.clone(),
+            ino,
+            mode: mode & 0o7777,
+            mtime,
+            nlink,
+            kind,
+        })
     }
 
     fn directory(&mut self, directory: Directory) -> Arc<Node> {
-        let Directory { mode, mtime, entries } = directory;
+        let Directory {
+            mode,
+            mtime,
+            entries,
+        } = directory;
         self.node(mode, mtime, |totals| {
             let mut nlink = 2;
             let mut nodes = Vec::with_capacity(entries.len());
@@ -214,7 +245,9 @@ impl Totals {
                 self.bytes = self.bytes.saturating_add(file.len);
                 self.node(file.mode, file.mtime, |_| (Kind::File(file), 1))
             }
-            Entry::Symlink(target, mtime) => self.node(0o777, mtime, |_| (Kind::Symlink(target), 1)),
+            Entry::Symlink(target, mtime) => {
+                self.node(0o777, mtime, |_| (Kind::Symlink(target), 1))
+            }
         }
     }
 }

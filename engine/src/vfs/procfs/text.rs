@@ -27,7 +27,11 @@ pub(super) fn uuid() -> SysResult<String> {
     bytes[6] = (bytes[6] & 0x0f) | 0x40;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     let number = u128::from_be_bytes(bytes);
-    let (a, b, c) = (number >> 96, (number >> 80) & 0xffff, (number >> 64) & 0xffff);
+    let (a, b, c) = (
+        number >> 96,
+        (number >> 80) & 0xffff,
+        (number >> 64) & 0xffff,
+    );
     let (d, e) = ((number >> 48) & 0xffff, number & 0xffff_ffff_ffff);
     Ok(format!("{a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x}"))
 }
@@ -36,7 +40,10 @@ fn line(text: &str) -> Vec<u8> {
     format!("{text}\n").into_bytes()
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature that every text in the table has")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the signature that every text in the table has"
+)]
 mod always {
     use std::fmt::Write as _;
 
@@ -75,12 +82,18 @@ mod always {
     }
 
     pub(in super::super) fn version(_: &Shared) -> SysResult<Vec<u8>> {
-        Ok(line(&format!("{OS_TYPE} version {OS_RELEASE} (sandbar) #1 SMP")))
+        Ok(line(&format!(
+            "{OS_TYPE} version {OS_RELEASE} (sandbar) #1 SMP"
+        )))
     }
 
     pub(in super::super) fn filesystems(_: &Shared) -> SysResult<Vec<u8>> {
         let kinds = ["tmpfs", "overlay", "hostdir", "proc", "devtmpfs", "image"];
-        Ok(kinds.iter().map(|kind| format!("nodev\t{kind}\n")).collect::<String>().into_bytes())
+        Ok(kinds
+            .iter()
+            .map(|kind| format!("nodev\t{kind}\n"))
+            .collect::<String>()
+            .into_bytes())
     }
 
     pub(in super::super) fn cpuinfo(shared: &Shared) -> SysResult<Vec<u8>> {
@@ -122,30 +135,54 @@ mod always {
 
     pub(in super::super) fn uptime(shared: &Shared) -> SysResult<Vec<u8>> {
         let up = ticks(shared.view.uptime_ns());
-        Ok(line(&format!("{}.{:02} {}.{:02}", up / 100, up % 100, up / 100, up % 100)))
+        Ok(line(&format!(
+            "{}.{:02} {}.{:02}",
+            up / 100,
+            up % 100,
+            up / 100,
+            up % 100
+        )))
     }
 
     pub(in super::super) fn loadavg(shared: &Shared) -> SysResult<Vec<u8>> {
         let pids = shared.view.pids();
         let running = running(shared, &pids);
         let last = pids.last().copied().unwrap_or(0);
-        Ok(line(&format!("0.00 0.00 0.00 {running}/{} {last}", pids.len())))
+        Ok(line(&format!(
+            "0.00 0.00 0.00 {running}/{} {last}",
+            pids.len()
+        )))
     }
 
     pub(in super::super) fn stat(shared: &Shared) -> SysResult<Vec<u8>> {
         let pids = shared.view.pids();
         let cpus = u64::from(shared.view.cpus().max(1));
-        let used: u64 =
-            pids.iter().filter_map(|&pid| shared.view.summary(pid)).map(|summary| summary.cpu_ns).sum();
+        let used: u64 = pids
+            .iter()
+            .filter_map(|&pid| shared.view.summary(pid))
+            .map(|summary| summary.cpu_ns)
+            .sum();
         let up = shared.view.uptime_ns();
-        let (user, idle) = (ticks(used), ticks(up.saturating_mul(cpus).saturating_sub(used)));
+        let (user, idle) = (
+            ticks(used),
+            ticks(up.saturating_mul(cpus).saturating_sub(used)),
+        );
         let mut text = format!("cpu  {user} 0 0 {idle} 0 0 0 0 0 0\n");
         for cpu in 0..cpus {
-            let _ = writeln!(text, "cpu{cpu} {} 0 0 {} 0 0 0 0 0 0", user / cpus, idle / cpus);
+            let _ = writeln!(
+                text,
+                "cpu{cpu} {} 0 0 {} 0 0 0 0 0 0",
+                user / cpus,
+                idle / cpus
+            );
         }
         let boot = u64::try_from(shared.made).unwrap_or(0) / NS;
         let _ = writeln!(text, "ctxt 0\nbtime {boot}\nprocesses {}", pids.len());
-        let _ = writeln!(text, "procs_running {}\nprocs_blocked 0", running(shared, &pids));
+        let _ = writeln!(
+            text,
+            "procs_running {}\nprocs_blocked 0",
+            running(shared, &pids)
+        );
         Ok(text.into_bytes())
     }
 
@@ -156,8 +193,8 @@ mod always {
 }
 
 pub(super) use self::always::{
-    boot_id, cpuinfo, filesystems, hostname, kernel_version, loadavg, meminfo, ngroups_max, os_release,
-    os_type, overcommit_memory, pid_max, stat, uptime, version,
+    boot_id, cpuinfo, filesystems, hostname, kernel_version, loadavg, meminfo, ngroups_max,
+    os_release, os_type, overcommit_memory, pid_max, stat, uptime, version,
 };
 
 pub(super) fn fresh_uuid(_: &Shared) -> SysResult<Vec<u8>> {
@@ -165,16 +202,27 @@ pub(super) fn fresh_uuid(_: &Shared) -> SysResult<Vec<u8>> {
 }
 
 fn with_nuls(strings: &[Vec<u8>]) -> Vec<u8> {
-    strings.iter().flat_map(|string| string.iter().copied().chain([0])).collect()
+    strings
+        .iter()
+        .flat_map(|string| string.iter().copied().chain([0]))
+        .collect()
 }
 
 pub(super) fn cmdline(_: &Shared, summary: &ProcessSummary) -> Vec<u8> {
     // A zombie has no memory to hold its arguments.
-    if summary.state == 'Z' { Vec::new() } else { with_nuls(&summary.args) }
+    if summary.state == 'Z' {
+        Vec::new()
+    } else {
+        with_nuls(&summary.args)
+    }
 }
 
 pub(super) fn environ(_: &Shared, summary: &ProcessSummary) -> Vec<u8> {
-    if summary.state == 'Z' { Vec::new() } else { with_nuls(&summary.env) }
+    if summary.state == 'Z' {
+        Vec::new()
+    } else {
+        with_nuls(&summary.env)
+    }
 }
 
 pub(super) fn comm(_: &Shared, summary: &ProcessSummary) -> Vec<u8> {
@@ -198,12 +246,23 @@ pub(super) fn mounts(shared: &Shared, _: &ProcessSummary) -> Vec<u8> {
 
 pub(super) fn limits(shared: &Shared, summary: &ProcessSummary) -> Vec<u8> {
     let number = |limit: u64| {
-        if limit == u64::MAX { "unlimited".to_owned() } else { limit.to_string() }
+        if limit == u64::MAX {
+            "unlimited".to_owned()
+        } else {
+            limit.to_string()
+        }
     };
-    let mut text = format!("{:<25} {:<20} {:<20} {:<10}\n", "Limit", "Soft Limit", "Hard Limit", "Units");
+    let mut text = format!(
+        "{:<25} {:<20} {:<20} {:<10}\n",
+        "Limit", "Soft Limit", "Hard Limit", "Units"
+    );
     for limit in shared.view.limits(summary.pid) {
         let (soft, hard) = (number(limit.soft), number(limit.hard));
-        let _ = writeln!(text, "{:<25} {soft:<20} {hard:<20} {:<10}", limit.name, limit.unit);
+        let _ = writeln!(
+            text,
+            "{:<25} {soft:<20} {hard:<20} {:<10}",
+            limit.name, limit.unit
+        );
     }
     text.into_bytes()
 }
@@ -214,7 +273,14 @@ pub(super) fn statm(_: &Shared, summary: &ProcessSummary) -> Vec<u8> {
 }
 
 pub(super) fn process_stat(_: &Shared, summary: &ProcessSummary) -> Vec<u8> {
-    let ProcessSummary { pid, ppid, pgid, sid, state, .. } = summary;
+    let ProcessSummary {
+        pid,
+        ppid,
+        pgid,
+        sid,
+        state,
+        ..
+    } = summary;
     let [pending, blocked, ignored, caught] = summary.signals;
     let (user, start) = (ticks(summary.cpu_ns), ticks(summary.start_ns));
     let (bytes, pages) = (summary.memory_bytes, summary.memory_bytes.div_ceil(PAGE));
@@ -237,7 +303,11 @@ pub(super) fn status(shared: &Shared, summary: &ProcessSummary) -> Vec<u8> {
         _ => "S (sleeping)",
     };
     let descriptors = shared.view.descriptors(summary.pid).unwrap_or_default();
-    let size = descriptors.last().map_or(64, |&(fd, _)| u64::from(fd) + 1).next_power_of_two().max(64);
+    let size = descriptors
+        .last()
+        .map_or(64, |&(fd, _)| u64::from(fd) + 1)
+        .next_power_of_two()
+        .max(64);
     let [pending, blocked, ignored, caught] = summary.signals;
     let kilobytes = summary.memory_bytes / 1024;
     let mut text = b"Name:\t".to_vec();
@@ -248,7 +318,12 @@ pub(super) fn status(shared: &Shared, summary: &ProcessSummary) -> Vec<u8> {
          VmPeak:\t{kilobytes:>8} kB\nVmSize:\t{kilobytes:>8} kB\nVmRSS:\t{kilobytes:>8} kB\nThreads:\t1\n\
          SigPnd:\t{:016x}\nShdPnd:\t{pending:016x}\nSigBlk:\t{blocked:016x}\nSigIgn:\t{ignored:016x}\n\
          SigCgt:\t{caught:016x}\nCapInh:\t{:016x}\nCapPrm:\t{:016x}\nCapEff:\t{:016x}\nNoNewPrivs:\t1\n",
-        summary.umask, summary.ppid, 0, 0, 0, 0,
+        summary.umask,
+        summary.ppid,
+        0,
+        0,
+        0,
+        0,
         pid = summary.pid,
     );
     text.extend_from_slice(rest.as_bytes());
