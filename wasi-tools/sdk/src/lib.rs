@@ -19,6 +19,10 @@
 //! # }
 //! ```
 
+// Puts Sandbar's C library on the link line before wasi-libc, so that `std` has modes, the real cwd and the rest from it.
+#[cfg(target_os = "wasi")]
+use sandbar_libc as _;
+
 pub mod errno;
 pub mod fd;
 pub mod file;
