@@ -3,7 +3,7 @@
 use crate::Utility;
 
 /// The small module: what shells and scripts call all the time.
-pub const BASE: &[Utility] = &[
+pub(crate) const BASE: &[Utility] = &[
     Utility { name: "[", messages: "test", main: uu_test::uumain },
     Utility { name: "basename", messages: "basename", main: uu_basename::uumain },
     Utility { name: "cat", messages: "cat", main: uu_cat::uumain },
@@ -41,7 +41,7 @@ pub const BASE: &[Utility] = &[
 ];
 
 /// The other module: larger and rarer utilities.
-pub const FULL: &[Utility] = &[
+pub(crate) const FULL: &[Utility] = &[
     Utility { name: "arch", messages: "arch", main: uu_arch::uumain },
     Utility { name: "b2sum", messages: "b2sum", main: uu_b2sum::uumain },
     Utility { name: "base32", messages: "base32", main: uu_base32::uumain },
