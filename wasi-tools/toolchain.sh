@@ -12,7 +12,7 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=$root/out/toolchain
 env_file=$out/env.sh
-version=3 # raise it when this script writes something else, so that old results are made again
+version=5 # raise it when this script writes something else, so that old results are made again
 target=wasm32-wasip1
 llvm=19
 debian_packages="rustc-web cargo-web rust-web-src rust-web-clippy lld-22 clang-$llvm llvm-$llvm libclang-rt-$llvm-dev-wasm32"
@@ -163,8 +163,8 @@ write_env() {
         printf 'export CC_wasm32_wasip1="%s" AR_wasm32_wasip1="%s"\n' "$6" "$7"
         printf 'export CFLAGS_wasm32_wasip1="%s"\n' "$8"
         printf 'export GUEST_CC="%s" GUEST_AR="%s"\n' "$6" "$7"
-        printf 'export GUEST_CFLAGS="%s"\n' "$8"
-        printf 'export GUEST_LDFLAGS="%s"\n' "$9$c_link"
+        printf 'export GUEST_CFLAGS="%s"\n' "-isystem $root/wasi-tools/libc/include $8"
+        printf 'export GUEST_LDFLAGS="%s"\n' "$9$c_link $root/out/libc/libsandbar.a"
         # Messages are embedded at build time for this language (uucore); the same on every machine.
         printf 'export LANG=en_US.UTF-8\n'
     } >"$env_file.new"
@@ -185,7 +185,7 @@ take_debian() {
     sysroot=$out/wasi-libc/usr
     flags="--target=wasm32-wasi --sysroot=$sysroot -isystem $sysroot/include/wasm32-wasi"
     write_env debian /usr/bin/cargo /usr/bin/rustc "-Zbuild-std=std,panic_abort" "-Lnative=$sysroot/lib/wasm32-wasi" \
-        "clang-$llvm" "llvm-ar-$llvm" "$flags" "$flags -fuse-ld=/usr/bin/rust-lld"
+        "clang-$llvm" "llvm-ar-$llvm" "$flags" "$flags -fuse-ld=/usr/bin/wasm-ld-22"
 }
 
 main() {
