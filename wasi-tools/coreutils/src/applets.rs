@@ -6,14 +6,20 @@
 mod chmod;
 mod cli;
 mod duration;
+mod env;
 mod format;
 mod id;
 mod mode;
+mod nice;
+mod nohup;
+mod program;
 mod quote;
 mod sleep;
 mod stat;
+mod timeout;
 mod uname;
 mod users;
+mod xargs;
 
 use std::ffi::OsString;
 
@@ -24,14 +30,19 @@ pub type Applet = (&'static str, fn(Vec<OsString>) -> i32);
 pub const APPLETS: &[Applet] = &[
     ("arch", uname::arch),
     ("chmod", chmod::main),
+    ("env", env::main),
     ("groups", id::groups),
     ("hostname", uname::hostname),
     ("id", id::main),
+    ("nice", nice::main),
+    ("nohup", nohup::main),
     ("nproc", uname::nproc),
     ("sleep", sleep::main),
     ("stat", stat::main),
+    ("timeout", timeout::main),
     ("uname", uname::main),
     ("whoami", id::whoami),
+    ("xargs", xargs::main),
 ];
 
 /// Their names.

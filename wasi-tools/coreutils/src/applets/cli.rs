@@ -190,14 +190,10 @@ impl Parser {
         Ok(None)
     }
 
-    /// Puts a word back in front of those not read yet; for the few options of old with a syntax of their own.
-    pub(super) fn peek_words(&self) -> &[Vec<u8>] {
-        self.words.as_slice()
-    }
-
-    /// Skips the next word.
-    pub(super) fn skip_word(&mut self) {
-        self.words.next();
+    /// Puts words in front of those not read yet: `env -S` reads options from its value.
+    pub(super) fn prepend(&mut self, mut words: Vec<Vec<u8>>) {
+        words.extend(self.words.by_ref());
+        self.words = words.into_iter();
     }
 
     fn next_letter(&mut self) -> Result<Given, Stop> {

@@ -38,6 +38,16 @@ pub(super) fn quote(name: &[u8]) -> String {
     quoted
 }
 
+/// A word as it is, or quoted when a shell would not read it as that word.
+pub(super) fn quote_for_shell(word: &[u8]) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 0x80 || b"%+,-./:@_]^{}".contains(byte);
+    let special_start = matches!(word, [] | [b'{' | b'}']);
+    match std::str::from_utf8(word) {
+        Ok(text) if word.iter().all(plain) && !special_start && !text.chars().any(char::is_control) => text.to_owned(),
+        _ => quote(word),
+    }
+}
+
 /// A word that is no name of a file, in single quotes with C's escapes.
 ///
 /// NOTE: in a UTF-8 locale GNU takes curly quotes here, and these in the C locale. All of Sandbar's tools have these.
@@ -62,16 +72,6 @@ pub(super) fn quote_word(word: &[u8]) -> String {
     }
     quoted.push('\'');
     quoted
-}
-
-/// A name as it is, or quoted when a shell would not read it as one plain word.
-pub(super) fn quote_if_needed(name: &[u8]) -> String {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 0x80 || b"%+,-./:@_]^{}".contains(byte);
-    let special_start = matches!(name, [b'~' | b'#' | b'{' | b'}', ..] | b"");
-    match std::str::from_utf8(name) {
-        Ok(text) if name.iter().all(plain) && !special_start && !text.chars().any(char::is_control) => text.to_owned(),
-        _ => quote(name),
-    }
 }
 
 fn escape(quoted: &mut String, escaping: &mut bool, byte: u8) {

@@ -65,8 +65,8 @@ struct Format {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
     Quoted,
-    /// The default format quotes only what a shell would take apart.
-    QuotedIfNeeded,
+    /// As it is: in the default format.
+    Plain,
 }
 
 /// What one format is filled with.
@@ -97,7 +97,7 @@ fn run(args: Vec<OsString>) -> Outcome {
     let mut out = Output::new();
     let mut failed = false;
     for path in &operands {
-        let names = if format.is_some() { Names::Quoted } else { Names::QuotedIfNeeded };
+        let names = if format.is_some() { Names::Quoted } else { Names::Plain };
         match subject(path, follow, system, (&zone, names)) {
             Ok(subject) => {
                 let default = Format { text: default_format(&subject, terse).into(), escapes: true };

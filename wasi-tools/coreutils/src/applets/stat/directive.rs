@@ -6,7 +6,7 @@ use sandbar_guest::{
 };
 
 use super::{Names, Subject};
-use crate::applets::{format::Layout, mode, quote::{quote, quote_if_needed}, users};
+use crate::applets::{format::Layout, mode, quote::quote, users};
 
 /// The text for a directive; `?` for a letter that is none, as GNU has it.
 pub(super) fn value(layout: Layout, modifier: u8, letter: u8, subject: &Subject<'_>) -> Vec<u8> {
@@ -110,15 +110,12 @@ fn type_name(stat: &Stat) -> &'static str {
     }
 }
 
-/// The name quoted for a shell, with the target of a link. `QUOTING_STYLE=literal` takes the quotes away.
+/// The name, quoted for a shell or not, with the target of a link. `QUOTING_STYLE=literal` takes the quotes away.
 fn quoted_name(path: &[u8], stat: &Stat, names: Names) -> String {
     let style = std::env::var_os("QUOTING_STYLE");
     let literal = style.as_ref().is_some_and(|style| style == "literal");
-    let show = |name: &[u8]| match () {
-        () if literal => String::from_utf8_lossy(name).into_owned(),
-        () if style.is_none() && names == Names::QuotedIfNeeded => quote_if_needed(name),
-        () => quote(name),
-    };
+    let plain = literal || (style.is_none() && names == Names::Plain);
+    let show = |name: &[u8]| if plain { String::from_utf8_lossy(name).into_owned() } else { quote(name) };
     match file::read_link(path) {
         Ok(target) if stat.is_symlink() => format!("{} -> {}", show(path), show(&target)),
         _ => show(path),

@@ -169,7 +169,7 @@ fn programs(request: &Spawn, env: &[Vec<u8>]) -> Result<Vec<CString>> {
         return Ok(vec![super::c_path(&request.program)?]);
     }
     let path = env.iter().find_map(|entry| entry.strip_prefix(b"PATH="));
-    let path = path.unwrap_or(b"/usr/local/bin:/usr/bin:/bin");
+    let path = path.unwrap_or(b"/bin:/usr/bin");
     let join = |dir: &[u8]| match dir {
         b"" => super::c_path(&request.program),
         dir => super::c_path(&[dir, b"/", &request.program].concat()),
