@@ -9,6 +9,9 @@ mod duration;
 mod env;
 mod format;
 mod id;
+mod kill;
+mod mkfifo;
+mod mktemp;
 mod mode;
 mod nice;
 mod nohup;
@@ -16,9 +19,12 @@ mod program;
 mod quote;
 mod sleep;
 mod stat;
+mod tee;
+mod test;
 mod timeout;
 mod uname;
 mod users;
+mod which;
 mod xargs;
 
 use std::ffi::OsString;
@@ -28,19 +34,26 @@ pub type Applet = (&'static str, fn(Vec<OsString>) -> i32);
 
 /// All of them, in the order of their names.
 pub const APPLETS: &[Applet] = &[
+    ("[", test::bracket),
     ("arch", uname::arch),
     ("chmod", chmod::main),
     ("env", env::main),
     ("groups", id::groups),
     ("hostname", uname::hostname),
     ("id", id::main),
+    ("kill", kill::main),
+    ("mkfifo", mkfifo::main),
+    ("mktemp", mktemp::main),
     ("nice", nice::main),
     ("nohup", nohup::main),
     ("nproc", uname::nproc),
     ("sleep", sleep::main),
     ("stat", stat::main),
+    ("tee", tee::main),
+    ("test", test::main),
     ("timeout", timeout::main),
     ("uname", uname::main),
+    ("which", which::main),
     ("whoami", id::whoami),
     ("xargs", xargs::main),
 ];

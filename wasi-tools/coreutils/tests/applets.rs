@@ -102,4 +102,4 @@ macro_rules! suites {
     };
 }
 
-suites! { chmod env identity programs stat xargs }
+suites! { chmod env files identity programs stat test xargs }

@@ -125,7 +125,7 @@ impl Input {
                         return Ok(Some(Argument { text, ends_line: true }));
                     }
                 }
-                Some(b' ' | b'\t' | 11..=13) => {
+                Some(b' ' | b'\t') => {
                     if let Some(text) = text {
                         // NOTE: a blank at the end of a line continues it on the next.
                         return Ok(Some(Argument { text, ends_line: false }));
