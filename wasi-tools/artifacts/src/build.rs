@@ -16,7 +16,9 @@ pub(crate) fn root() -> PathBuf {
 
 /// The compiled module of a binary of the guest workspace.
 pub(crate) fn module_path(binary: &str) -> PathBuf {
-    root().join("wasi-tools/target/wasm32-wasip1/release").join(format!("{binary}.wasm"))
+    root()
+        .join("wasi-tools/target/wasm32-wasip1/release")
+        .join(format!("{binary}.wasm"))
 }
 
 /// Compiles all guest programs, or does nothing when no source has changed since the last time.
@@ -26,30 +28,43 @@ pub(crate) fn module_path(binary: &str) -> PathBuf {
 pub(crate) fn build() -> Result<(), String> {
     let stamp = root().join("out/guests.stamp");
     let fingerprint = fingerprint()?;
-    let built = PROGRAMS.iter().all(|program| module_path(program.binary).is_file());
+    let built = PROGRAMS
+        .iter()
+        .all(|program| module_path(program.binary).is_file());
     if built && fs::read_to_string(&stamp).is_ok_and(|old| old == fingerprint) {
         progress::line("guest programs are up to date");
         return Ok(());
     }
     progress::line("compiling the guest programs (the first time takes minutes)");
     let mut cargo = Command::new("sh");
-    cargo.arg(root().join("wasi-tools/cargo.sh")).args(["build", "--release", "--locked"]);
+    cargo
+        .arg(root().join("wasi-tools/cargo.sh"))
+        .args(["build", "--release", "--locked"]);
     for program in PROGRAMS {
         cargo.args(["--bin", program.binary]);
     }
     // Cargo describes this crate's build to us in variables that would mislead the other cargo.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST") || matches!(&*text, "RUSTUP_TOOLCHAIN" | "CARGO") {
+        if text.starts_with("CARGO_PKG_")
+            || text.starts_with("CARGO_MANIFEST")
+            || matches!(&*text, "RUSTUP_TOOLCHAIN" | "CARGO")
+        {
             cargo.env_remove(&name);
         }
     }
-    let status = cargo.status().map_err(|error| format!("`sh` could not be started: {error}"))?;
+    let status = cargo
+        .status()
+        .map_err(|error| format!("`sh` could not be started: {error}"))?;
     if !status.success() {
-        return Err(format!("the guest programs could not be compiled ({status})"));
+        return Err(format!(
+            "the guest programs could not be compiled ({status})"
+        ));
     }
     for program in PROGRAMS {
-        let size = fs::metadata(module_path(program.binary)).map_err(|error| format!("{}: {error}", program.binary))?.len();
+        let size = fs::metadata(module_path(program.binary))
+            .map_err(|error| format!("{}: {error}", program.binary))?
+            .len();
         progress::line(&format!("{:<16} {:>6} KiB", program.binary, size / 1024));
     }
     fs::write(&stamp, fingerprint).map_err(|error| format!("{}: {error}", stamp.display()))

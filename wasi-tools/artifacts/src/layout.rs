@@ -51,7 +51,10 @@ pub(crate) fn pack() -> Result<(), String> {
     for program in PROGRAMS {
         programs.push(add_program(&mut tree, program, &lock)?);
     }
-    let layer = Blob { media_type: LAYER_TYPE, content: tree.layer()? };
+    let layer = Blob {
+        media_type: LAYER_TYPE,
+        content: tree.layer()?,
+    };
     let config = json!({
         "architecture": "wasm32",
         "os": "wasip1",
@@ -59,7 +62,10 @@ pub(crate) fn pack() -> Result<(), String> {
         "programs": programs,
         "rootfs": {"type": "layers", "diff_ids": [layer.digest()]},
     });
-    let config = Blob { media_type: CONFIG_TYPE, content: config.to_string().into_bytes() };
+    let config = Blob {
+        media_type: CONFIG_TYPE,
+        content: config.to_string().into_bytes(),
+    };
     let manifest = json!({
         "schemaVersion": 2,
         "mediaType": MANIFEST_TYPE,
@@ -67,7 +73,10 @@ pub(crate) fn pack() -> Result<(), String> {
         "config": config.descriptor(),
         "layers": [layer.descriptor()],
     });
-    let manifest = Blob { media_type: MANIFEST_TYPE, content: manifest.to_string().into_bytes() };
+    let manifest = Blob {
+        media_type: MANIFEST_TYPE,
+        content: manifest.to_string().into_bytes(),
+    };
     write(&root().join("out/image"), &manifest, &[&config, &layer])
 }
 
@@ -77,12 +86,19 @@ fn add_program(tree: &mut RootFs, program: &Program, lock: &str) -> Result<Value
     let module = read(&module_path(program.binary))?;
     let mut applets = wasm::applets(&module).map_err(named)?;
     applets.extend(program.aliases.iter().map(|&alias| alias.to_owned()));
-    let version = version(lock, program.version_of)
-        .ok_or_else(|| named(format!("`{}` is not in the guest lock file", program.version_of)))?;
+    let version = version(lock, program.version_of).ok_or_else(|| {
+        named(format!(
+            "`{}` is not in the guest lock file",
+            program.version_of
+        ))
+    })?;
     let path = format!("usr/bin/{}", program.binary);
     let digest = sha256(&module);
     let size = module.len();
-    for taken in [path.clone()].into_iter().chain(applets.iter().map(|applet| format!("usr/bin/{applet}"))) {
+    for taken in [path.clone()]
+        .into_iter()
+        .chain(applets.iter().map(|applet| format!("usr/bin/{applet}")))
+    {
         if tree.has(&taken) {
             return Err(named(format!("`/{taken}` is another program's name too")));
         }
@@ -99,7 +115,9 @@ fn add_program(tree: &mut RootFs, program: &Program, lock: &str) -> Result<Value
 
 /// The version of a crate in a lock file.
 fn version<'a>(lock: &'a str, name: &str) -> Option<&'a str> {
-    let entry = lock.split("[[package]]").find(|entry| entry.contains(&format!("\nname = \"{name}\"\n")))?;
+    let entry = lock
+        .split("[[package]]")
+        .find(|entry| entry.contains(&format!("\nname = \"{name}\"\n")))?;
     entry.split("\nversion = \"").nth(1)?.split('"').next()
 }
 
@@ -107,9 +125,13 @@ fn version<'a>(lock: &'a str, name: &str) -> Option<&'a str> {
 fn write(place: &Path, manifest: &Blob, blobs: &[&Blob]) -> Result<(), String> {
     let mut descriptor = manifest.descriptor();
     if let Some(fields) = descriptor.as_object_mut() {
-        fields.insert("annotations".to_owned(), json!({"org.opencontainers.image.ref.name": "sandbar-tools"}));
+        fields.insert(
+            "annotations".to_owned(),
+            json!({"org.opencontainers.image.ref.name": "sandbar-tools"}),
+        );
     }
-    let index = json!({"schemaVersion": 2, "mediaType": INDEX_TYPE, "manifests": [descriptor]}).to_string();
+    let index =
+        json!({"schemaVersion": 2, "mediaType": INDEX_TYPE, "manifests": [descriptor]}).to_string();
     if fs::read(place.join("index.json")).is_ok_and(|old| old == index.as_bytes()) {
         progress::line(&format!("out/image is up to date ({})", manifest.digest()));
         return Ok(());
@@ -117,14 +139,24 @@ fn write(place: &Path, manifest: &Blob, blobs: &[&Blob]) -> Result<(), String> {
     let new = place.with_extension("new");
     remove(&new)?;
     for blob in blobs.iter().chain([&manifest]) {
-        save(&new.join("blobs/sha256").join(sha256(&blob.content)), &blob.content)?;
+        save(
+            &new.join("blobs/sha256").join(sha256(&blob.content)),
+            &blob.content,
+        )?;
     }
-    save(&new.join("oci-layout"), br#"{"imageLayoutVersion":"1.0.0"}"#)?;
+    save(
+        &new.join("oci-layout"),
+        br#"{"imageLayoutVersion":"1.0.0"}"#,
+    )?;
     save(&new.join("index.json"), index.as_bytes())?;
     remove(place)?;
     fs::rename(&new, place).map_err(|error| format!("{}: {error}", place.display()))?;
     let total: usize = blobs.iter().map(|blob| blob.content.len()).sum();
-    progress::line(&format!("packed out/image, {} KiB, {}", total / 1024, manifest.digest()));
+    progress::line(&format!(
+        "packed out/image, {} KiB, {}",
+        total / 1024,
+        manifest.digest()
+    ));
     Ok(())
 }
 
@@ -140,7 +172,9 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 
 fn remove(folder: &Path) -> Result<(), String> {
     match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {error}", folder.display())),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{}: {error}", folder.display()))
+        }
         _ => Ok(()),
     }
 }
@@ -163,6 +197,9 @@ mod tests {
     #[test]
     fn digest_is_sha256() {
         // Source: FIPS 180-2, appendix B.1.
-        assert_eq!(sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(
+            sha256(b"abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
     }
 }

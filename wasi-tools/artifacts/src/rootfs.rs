@@ -31,13 +31,20 @@ impl RootFs {
     /// Adds a file.
     pub(crate) fn file(&mut self, path: &str, mode: u32, content: impl Into<Vec<u8>>) {
         self.parents(path);
-        self.nodes.insert(path.to_owned(), Node::File { mode, content: content.into() });
+        self.nodes.insert(
+            path.to_owned(),
+            Node::File {
+                mode,
+                content: content.into(),
+            },
+        );
     }
 
     /// Adds a symbolic link.
     pub(crate) fn link(&mut self, path: &str, target: &str) {
         self.parents(path);
-        self.nodes.insert(path.to_owned(), Node::Link(target.to_owned()));
+        self.nodes
+            .insert(path.to_owned(), Node::Link(target.to_owned()));
     }
 
     /// Whether something is at `path` already.
@@ -48,7 +55,9 @@ impl RootFs {
     fn parents(&mut self, path: &str) {
         for (end, _) in path.match_indices('/') {
             let parent = path.get(..end).unwrap_or_default();
-            self.nodes.entry(parent.to_owned()).or_insert(Node::Directory(0o755));
+            self.nodes
+                .entry(parent.to_owned())
+                .or_insert(Node::Directory(0o755));
         }
     }
 
@@ -92,7 +101,14 @@ fn append(tar: &mut Builder<Vec<u8>>, path: &str, node: &Node) -> std::io::Resul
 
 /// Adds what every Unix program expects to find: directories, `/etc`, time zones.
 pub(crate) fn base(root: &mut RootFs) {
-    for (path, mode) in [("data", 0o755), ("dev", 0o755), ("proc", 0o555), ("tmp", 0o1777), ("usr/local/bin", 0o755), ("var/tmp", 0o1777)] {
+    for (path, mode) in [
+        ("data", 0o755),
+        ("dev", 0o755),
+        ("proc", 0o555),
+        ("tmp", 0o1777),
+        ("usr/local/bin", 0o755),
+        ("var/tmp", 0o1777),
+    ] {
         root.directory(path, mode);
     }
     root.link("bin", "usr/bin");
@@ -112,13 +128,22 @@ pub(crate) fn base(root: &mut RootFs) {
 
 /// One user and one group, the ids of design.md; the same are in `wasi-tools/libc/src/users.c`.
 const ETC: &[(&str, &str)] = &[
-    ("etc/passwd", "root:x:0:0:root:/root:/bin/bash\nsandbox:x:65532:65532::/data/home:/bin/bash\n"),
+    (
+        "etc/passwd",
+        "root:x:0:0:root:/root:/bin/bash\nsandbox:x:65532:65532::/data/home:/bin/bash\n",
+    ),
     ("etc/group", "root:x:0:\nsandbox:x:65532:\n"),
     ("etc/hostname", "sandbar\n"),
     ("etc/hosts", "127.0.0.1 localhost sandbar\n::1 localhost\n"),
-    ("etc/os-release", "NAME=\"Sandbar\"\nID=sandbar\nPRETTY_NAME=\"Sandbar\"\nVERSION_ID=\"1\"\n"),
+    (
+        "etc/os-release",
+        "NAME=\"Sandbar\"\nID=sandbar\nPRETTY_NAME=\"Sandbar\"\nVERSION_ID=\"1\"\n",
+    ),
     ("etc/shells", "/bin/sh\n/bin/bash\n"),
-    ("etc/profile", "export PATH=\"${PATH:-/usr/local/bin:/usr/bin:/bin}\"\n"),
+    (
+        "etc/profile",
+        "export PATH=\"${PATH:-/usr/local/bin:/usr/bin:/bin}\"\n",
+    ),
 ];
 
 #[cfg(test)]
@@ -145,9 +170,17 @@ mod tests {
         let mut seen = Vec::new();
         for entry in archive.entries().expect("a fresh archive") {
             let entry = entry.expect("a whole entry");
-            let path = entry.path().expect("a plain path").to_string_lossy().trim_end_matches('/').to_owned();
+            let path = entry
+                .path()
+                .expect("a plain path")
+                .to_string_lossy()
+                .trim_end_matches('/')
+                .to_owned();
             if let Some((parent, _)) = path.rsplit_once('/') {
-                assert!(seen.iter().any(|(earlier, _)| earlier == parent), "{parent} comes after {path}");
+                assert!(
+                    seen.iter().any(|(earlier, _)| earlier == parent),
+                    "{parent} comes after {path}"
+                );
             }
             seen.push((path, entry.header().mode().expect("an octal mode")));
         }

@@ -13,19 +13,27 @@ const CUSTOM_SECTION: u8 = 0;
 /// # Errors
 /// When `module` isn't a WebAssembly module, or is cut short.
 pub(crate) fn applets(module: &[u8]) -> Result<Vec<String>, String> {
-    let mut rest = module.strip_prefix(HEADER).ok_or("not a WebAssembly module of version 1")?;
+    let mut rest = module
+        .strip_prefix(HEADER)
+        .ok_or("not a WebAssembly module of version 1")?;
     let mut names = Vec::new();
     while let Some((&id, after_id)) = rest.split_first() {
         let (size, after_size) = leb128(after_id)?;
-        let (section, next) = after_size.split_at_checked(size).ok_or("a section ends beyond the file")?;
+        let (section, next) = after_size
+            .split_at_checked(size)
+            .ok_or("a section ends beyond the file")?;
         rest = next;
         if id != CUSTOM_SECTION {
             continue;
         }
         let (length, named) = leb128(section)?;
-        let (name, payload) = named.split_at_checked(length).ok_or("a section's name ends beyond it")?;
+        let (name, payload) = named
+            .split_at_checked(length)
+            .ok_or("a section's name ends beyond it")?;
         if name == APPLETS_SECTION {
-            let texts = payload.split(|&byte| byte == 0).filter(|text| !text.is_empty());
+            let texts = payload
+                .split(|&byte| byte == 0)
+                .filter(|text| !text.is_empty());
             names.extend(texts.map(|text| String::from_utf8_lossy(text).into_owned()));
         }
     }
@@ -62,7 +70,12 @@ mod tests {
 
     #[test]
     fn applets_are_sorted_and_named_once() {
-        let bytes = module(&[(1, b"ignored"), (0, b"\x0fsandbar.appletsls\0cat\0"), (0, b"\x04nameX"), (0, b"\x0fsandbar.appletsls\0")]);
+        let bytes = module(&[
+            (1, b"ignored"),
+            (0, b"\x0fsandbar.appletsls\0cat\0"),
+            (0, b"\x04nameX"),
+            (0, b"\x0fsandbar.appletsls\0"),
+        ]);
         assert_eq!(applets(&bytes), Ok(vec!["cat".to_owned(), "ls".to_owned()]));
     }
 

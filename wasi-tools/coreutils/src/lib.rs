@@ -8,6 +8,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::Path;
 
+use sandbar_guest::process::Spawn;
+
 pub mod applets;
 pub mod listing;
 pub mod upstream;
@@ -17,8 +19,6 @@ pub mod upstream;
 pub struct Utility {
     /// The name in `/usr/bin`.
     pub name: &'static str,
-    /// The name under which its messages are filed: `[` has those of `test`.
-    pub messages: &'static str,
     /// Runs it with `argv`, `argv[0]` included, and returns the exit status.
     pub main: fn(std::vec::IntoIter<OsString>) -> i32,
 }
@@ -32,13 +32,15 @@ pub struct Module {
     pub own: &'static [&'static str],
     /// Those from upstream.
     pub upstream: &'static [Utility],
+    /// The module that is asked for a utility this one has not.
+    pub other: Option<&'static str>,
 }
 
 /// Ours, and the small ones that a shell calls all the time.
-pub const BASE: Module = Module { name: "coreutils-base", own: &applets::NAMES, upstream: upstream::BASE };
+pub const BASE: Module = Module { name: "coreutils-base", own: &applets::NAMES, upstream: upstream::BASE, other: None };
 
 /// The larger and rarer ones.
-pub const FULL: Module = Module { name: "coreutils", own: &[], upstream: upstream::FULL };
+pub const FULL: Module = Module { name: "coreutils", own: &[], upstream: upstream::FULL, other: Some("coreutils-base") };
 
 impl Module {
     /// Runs the utility that `argv[0]` names, or `argv[1]` when the module is called by its own name.
@@ -66,22 +68,37 @@ impl Module {
             return applets::run(name, arguments).unwrap_or(1);
         }
         let Some(utility) = self.upstream.iter().find(|utility| utility.name == name) else {
+            if let Some(other) = self.other {
+                let argv = std::iter::once(other.as_bytes()).chain(arguments.iter().map(|one| one.as_encoded_bytes()));
+                let error = Spawn::new(other).search(true).all_fds(true).args(argv).exec();
+                return fail(&format!("{}: `{other}` could not be started: {error}", self.name));
+            }
             return fail(&format!("{}: unknown utility `{name}`; `{} --list` shows all", self.name, self.name));
         };
-        if let Err(error) = uucore::locale::setup_localization(utility.messages) {
+        if let Err(error) = uucore::locale::setup_localization(messages(utility.name)) {
             return fail(&format!("{name}: {error}"));
         }
         (utility.main)(arguments.into_iter())
     }
 
     fn list(&self) -> i32 {
-        let mut names: Vec<&str> = self.upstream.iter().map(|utility| utility.name).chain(self.own.iter().copied()).collect();
+        let mut names: Vec<&str> = self
+            .upstream.iter().map(|utility| utility.name).chain(self.own.iter().copied()).collect();
         names.sort_unstable();
         names.dedup();
         match writeln!(io::stdout(), "{}", names.join("\n")) {
             Ok(()) => 0,
             Err(error) => fail(&format!("{}: standard output: {error}", self.name)),
         }
+    }
+}
+
+/// The name under which the messages of a utility are filed.
+fn messages(utility: &str) -> &str {
+    match utility {
+        "[" => "test",
+        "dir" | "vdir" => "ls",
+        other => other,
     }
 }
 

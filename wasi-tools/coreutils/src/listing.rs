@@ -39,7 +39,10 @@ pub const fn names<const N: usize>(own: &[&str], upstream: &[Utility]) -> [u8; N
     list.0
 }
 
-const fn append<const N: usize>((mut bytes, mut end): ([u8; N], usize), name: &str) -> ([u8; N], usize) {
+const fn append<const N: usize>(
+    (mut bytes, mut end): ([u8; N], usize),
+    name: &str,
+) -> ([u8; N], usize) {
     let letters = name.as_bytes();
     let mut index = 0;
     while index < letters.len() {
