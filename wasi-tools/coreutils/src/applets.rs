@@ -9,7 +9,9 @@ mod duration;
 mod env;
 mod format;
 mod id;
+mod install;
 mod kill;
+mod mkdir;
 mod mkfifo;
 mod mktemp;
 mod mode;
@@ -41,7 +43,9 @@ pub const APPLETS: &[Applet] = &[
     ("groups", id::groups),
     ("hostname", uname::hostname),
     ("id", id::main),
+    ("install", install::main),
     ("kill", kill::main),
+    ("mkdir", mkdir::main),
     ("mkfifo", mkfifo::main),
     ("mktemp", mktemp::main),
     ("nice", nice::main),

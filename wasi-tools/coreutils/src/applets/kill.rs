@@ -134,7 +134,9 @@ fn table() -> i32 {
     let mut out = Output::new();
     let entries: Vec<_> = Signal::all().map(|signal| format!("{:2} {:<8}", signal.number(), signal.name())).collect();
     for line in entries.chunks(7) {
-        out.text(&line.concat());
+        let line_text = line.concat();
+        // NOTE: procps ends only the last line with the blanks of its columns.
+        out.text(if line.len() == 7 { line_text.trim_end() } else { &line_text });
         out.text("\n");
     }
     out.finish(&TOOL, 0)
