@@ -1,5 +1,6 @@
 //! Clocks, sleeping, and dates.
 
+mod format;
 mod zone;
 
 pub use zone::{Offset, Zone};
