@@ -11,6 +11,7 @@ mod format;
 mod id;
 mod install;
 mod kill;
+mod ls;
 mod mkdir;
 mod mkfifo;
 mod mktemp;
@@ -19,10 +20,12 @@ mod nice;
 mod nohup;
 mod program;
 mod quote;
+mod size;
 mod sleep;
 mod stat;
 mod tee;
 mod test;
+mod text;
 mod timeout;
 mod uname;
 mod users;
@@ -39,12 +42,14 @@ pub const APPLETS: &[Applet] = &[
     ("[", test::bracket),
     ("arch", uname::arch),
     ("chmod", chmod::main),
+    ("dir", ls::dir),
     ("env", env::main),
     ("groups", id::groups),
     ("hostname", uname::hostname),
     ("id", id::main),
     ("install", install::main),
     ("kill", kill::main),
+    ("ls", ls::main),
     ("mkdir", mkdir::main),
     ("mkfifo", mkfifo::main),
     ("mktemp", mktemp::main),
@@ -57,6 +62,7 @@ pub const APPLETS: &[Applet] = &[
     ("test", test::main),
     ("timeout", timeout::main),
     ("uname", uname::main),
+    ("vdir", ls::vdir),
     ("which", which::main),
     ("whoami", id::whoami),
     ("xargs", xargs::main),

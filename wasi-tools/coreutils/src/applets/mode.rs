@@ -177,6 +177,16 @@ pub(super) fn long(mode: u32) -> String {
     format!("{}{}", FileType::from_mode(mode).letter(), permissions(mode))
 }
 
+/// The major number in Linux's 64-bit `dev_t`.
+pub(super) const fn major(device: u64) -> u64 {
+    (device >> 8) & 0xfff | (device >> 32) & 0xffff_f000
+}
+
+/// The minor number.
+pub(super) const fn minor(device: u64) -> u64 {
+    device & 0xff | (device >> 12) & 0xffff_ff00
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

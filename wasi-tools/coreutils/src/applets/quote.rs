@@ -82,7 +82,8 @@ fn escape(quoted: &mut String, escaping: &mut bool, byte: u8) {
     push_escape(quoted, byte);
 }
 
-fn push_escape(quoted: &mut String, byte: u8) {
+/// The escape of C for a byte.
+pub(super) fn push_escape(quoted: &mut String, byte: u8) {
     match byte {
         7 => quoted.push_str("\\a"),
         8 => quoted.push_str("\\b"),

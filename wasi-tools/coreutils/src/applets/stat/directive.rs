@@ -34,15 +34,15 @@ fn file_value(
         b'd' | b'r' => {
             let device = if letter == b'd' { stat.dev } else { stat.rdev };
             match modifier {
-                b'H' => layout.decimal(major(device)),
-                b'L' => layout.decimal(minor(device)),
+                b'H' => layout.decimal(mode::major(device)),
+                b'L' => layout.decimal(mode::minor(device)),
                 _ => layout.decimal(device),
             }
         }
         b'D' => layout.hex(stat.dev),
         b'R' => layout.hex(stat.rdev),
-        b't' => layout.hex(major(stat.rdev)),
-        b'T' => layout.hex(minor(stat.rdev)),
+        b't' => layout.hex(mode::major(stat.rdev)),
+        b'T' => layout.hex(mode::minor(stat.rdev)),
         b'i' => layout.decimal(stat.ino),
         b'a' => layout.octal(stat.permissions().into()),
         b'A' => text(&mode::long(stat.mode)),
@@ -85,15 +85,6 @@ fn system_value(layout: Layout, letter: u8, path: &[u8], system: &FileSystem, ki
         b'd' => layout.decimal(system.files_free),
         _ => return None,
     })
-}
-
-/// Linux's 64-bit `dev_t`.
-const fn major(device: u64) -> u64 {
-    (device >> 8) & 0xfff | (device >> 32) & 0xffff_f000
-}
-
-const fn minor(device: u64) -> u64 {
-    device & 0xff | (device >> 12) & 0xffff_ff00
 }
 
 fn type_name(stat: &Stat) -> &'static str {
