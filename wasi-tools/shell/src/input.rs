@@ -19,11 +19,19 @@ pub(crate) trait Input {
 pub(crate) struct TextInput {
     text: Bytes,
     position: usize,
+    /// The last line gets a newline if it has none, as the lines of a script do.
+    complete: bool,
 }
 
 impl TextInput {
+    /// The lines of a script.
     pub(crate) fn new(text: Bytes) -> Self {
-        Self { text, position: 0 }
+        Self { text, position: 0, complete: true }
+    }
+
+    /// Text that is taken as it is.
+    pub(crate) fn exact(text: Bytes) -> Self {
+        Self { text, position: 0, complete: false }
     }
 }
 
@@ -36,6 +44,9 @@ impl Input for TextInput {
         let length = rest.iter().position(|&b| b == b'\n').map_or(rest.len(), |at| at + 1);
         buffer.extend_from_slice(&rest[..length]);
         self.position += length;
+        if self.complete && buffer.last() != Some(&b'\n') {
+            buffer.push(b'\n');
+        }
         true
     }
 
@@ -71,7 +82,7 @@ impl Input for SharedInput {
                     break;
                 }
             }
-            return buffer.len() > before;
+            return complete(buffer, before);
         }
         let mut block = [0; 1024];
         let before = buffer.len();
@@ -91,6 +102,17 @@ impl Input for SharedInput {
             }
             buffer.extend_from_slice(&block[..count]);
         }
-        buffer.len() > before
+        complete(buffer, before)
     }
+}
+
+/// Ends the last line of a file; `false` when nothing was read.
+fn complete(buffer: &mut Bytes, before: usize) -> bool {
+    if buffer.len() == before {
+        return false;
+    }
+    if buffer.last() != Some(&b'\n') {
+        buffer.push(b'\n');
+    }
+    true
 }

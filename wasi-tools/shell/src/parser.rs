@@ -440,8 +440,7 @@ impl Parser {
     fn unexpected(&mut self) -> Box<ParseError> {
         self.skip_blanks();
         let Some(first) = self.peek() else {
-            // A last line without a newline ends like any other: bash counts the line after it.
-            let line = self.line + u32::from(self.buf.last().is_some_and(|&b| b != b'\n'));
+            let line = self.line;
             let message = b"syntax error: unexpected end of file".to_vec();
             return Box::new(ParseError { line, message, source: None, at_end: true });
         };
@@ -477,13 +476,13 @@ impl Parser {
 
 /// Parses `text` as the inside of double quotes: here-documents, prompts, `PS4`, arithmetic.
 pub(crate) fn parse_double_quoted(text: &[u8], context: &Context) -> Parsed<Word> {
-    let mut parser = Parser::of_text(text, context.clone(), 1);
+    let mut parser = Parser::new(Box::new(TextInput::exact(text.to_vec())), context.clone(), 1);
     parser.whole_double_quoted()
 }
 
 /// Parses `text` as one word, blanks included.
 pub(crate) fn parse_word_text(text: &[u8], context: &Context) -> Parsed<Word> {
-    let mut parser = Parser::of_text(text, context.clone(), 1);
+    let mut parser = Parser::new(Box::new(TextInput::exact(text.to_vec())), context.clone(), 1);
     parser.whole_word()
 }
 

@@ -57,9 +57,6 @@ impl Printer {
             self.text(&doc.delimiter);
             self.text(b"\n");
         }
-        if !self.compact {
-            self.out.extend(std::iter::repeat_n(b' ', self.indent));
-        }
         true
     }
 
@@ -68,18 +65,14 @@ impl Printer {
         for (at, item) in script.items.iter().enumerate() {
             self.item(item);
             let last = at + 1 == count;
-            if self.here_documents() {
-                continue;
-            }
+            let documents = self.here_documents();
             if last {
                 break;
             }
-            if item.background {
+            if documents {
+                self.newline();
+            } else if item.background {
                 self.text(b" ");
-                if !self.compact {
-                    self.out.pop();
-                    self.newline();
-                }
             } else {
                 self.text(b";");
                 self.newline();
@@ -87,17 +80,12 @@ impl Printer {
         }
     }
 
-    /// A list that ends in `;` or `&`, as before `done` or `}`.
+    /// A list that ends in `;`, `&` or a here-document, as before `done`.
     fn terminated(&mut self, script: &Script) {
         self.script(script);
-        if !matches!(self.out.last(), Some(b'&' | b'\n')) && script.items.last().is_some_and(|item| !item.background) && !self.ended_by_document() {
+        if !matches!(self.out.last(), Some(b'&' | b'\n')) {
             self.text(b";");
         }
-    }
-
-    fn ended_by_document(&self) -> bool {
-        let trimmed = self.out.iter().rposition(|&b| b != b' ').map_or(0, |at| at + 1);
-        self.out[..trimmed].last() == Some(&b'\n')
     }
 
     fn item(&mut self, item: &Item) {
@@ -150,16 +138,13 @@ impl Printer {
         self.text(open);
         self.indent += 4;
         self.newline();
-        self.terminated(body);
-        self.indent -= 4;
-        if !self.compact && self.ended_by_document() {
-            while self.out.last() == Some(&b' ') {
-                self.out.pop();
-            }
-            self.out.extend(std::iter::repeat_n(b' ', self.indent));
+        if self.compact || close != b"}" {
+            self.terminated(body);
         } else {
-            self.newline();
+            self.script(body);
         }
+        self.indent -= 4;
+        self.newline();
         self.text(close);
     }
 

@@ -106,8 +106,7 @@ impl Shell {
                 }
                 let source = self.open_target(redir.op, &path)?;
                 if matches!(redir.op, RedirOp::Both | RedirOp::BothAppend) {
-                    self.save_fd(2);
-                    self.point_fd(2, source).map_err(|error| self.redirect_failed(&path, error))?;
+                    return self.install_both(source);
                 }
                 self.install(redir, default, source)
             }
@@ -195,16 +194,32 @@ impl Shell {
                     Err(error) => Err(self.redirect_failed(name, error)),
                 }
             }
-            RedirFd::Number(fd) => self.install_number(*fd, source),
-            RedirFd::Default => self.install_number(default, source),
+            RedirFd::Number(fd) => return self.install_number(*fd, source),
+            RedirFd::Default => return self.install_number(default, source),
         };
         sys::close(source);
         result
     }
 
     fn install_number(&mut self, fd: i32, source: i32) -> Result<(), Flow> {
+        if fd == source {
+            // It was closed and so was the lowest free number.
+            self.saved_fds.push(Saved { fd, copy: None, sink: self.sink(fd) });
+            self.sinks.retain(|(number, _)| *number != fd);
+            let kept = sandbar_guest::Fd(fd).set_on_exec(sys::OnExec::Keep);
+            return kept.map_err(|error| self.redirect_failed(fd.to_string().as_bytes(), error));
+        }
         self.save_fd(fd);
-        self.point_fd(fd, source).map_err(|error| self.redirect_failed(fd.to_string().as_bytes(), error))
+        let result = self.point_fd(fd, source).map_err(|error| self.redirect_failed(fd.to_string().as_bytes(), error));
+        sys::close(source);
+        result
+    }
+
+    /// Standard output and standard error.
+    fn install_both(&mut self, source: i32) -> Result<(), Flow> {
+        self.install_number(1, source)?;
+        self.save_fd(2);
+        self.point_fd(2, 1).map_err(|error| self.redirect_failed(b"2", error))
     }
 
     fn redirect_dup(&mut self, redir: &Redir, default: i32) -> Result<(), Flow> {
@@ -221,9 +236,7 @@ impl Shell {
             // `>&word` with a file name stands for `&>word`.
             if redir.op == RedirOp::DupOut && matches!(redir.fd, RedirFd::Default | RedirFd::Number(1)) && !is_number(digits) {
                 let source = self.open_target(RedirOp::Both, &target)?;
-                self.save_fd(2);
-                self.point_fd(2, source).map_err(|error| self.redirect_failed(&target, error))?;
-                return self.install(redir, 1, source);
+                return self.install_both(source);
             }
             self.error(&[&redir.target.raw, b": ambiguous redirect".as_slice()].concat());
             return Err(Flow::Discard(1));

@@ -318,16 +318,11 @@ fn apply_all(shell: &mut Shell, wish: Wish, args: &[Bytes], next: usize) -> Exec
         let array = arrays.iter().find(|(index, _)| *index == at).map(|(_, assign)| Rc::clone(assign));
         match apply(shell, wish, text, array.as_deref()) {
             Ok(true) => {}
-            Ok(false) | Err(Flow::Discard(_)) if !wish_is_fatal(shell) => status = 1,
             Ok(false) => status = 1,
             Err(flow) => return Err(flow),
         }
     }
     Ok(status)
-}
-
-fn wish_is_fatal(shell: &Shell) -> bool {
-    shell.on(opt::POSIX) && false
 }
 
 /// Applies attributes and value to one operand; `false` when it was refused with a message.
@@ -377,7 +372,6 @@ fn apply(shell: &mut Shell, wish: Wish, text: &[u8], array: Option<&Assign>) -> 
             entry.attrs |= attr::INDEXED;
         }
     }
-    let mut ok = true;
     if let Some(assign) = array {
         shell.perform_array(&name, assign)?;
     } else if wish.on & attr::NAMEREF != 0 {
@@ -398,14 +392,11 @@ fn apply(shell: &mut Shell, wish: Wish, text: &[u8], array: Option<&Assign>) -> 
             Some(index) => Some(subscript(shell, &name, &index)?),
             None => None,
         };
-        ok = shell.assign(&name, key, value, operand.append).is_ok() || shell.st.vars.get(&name).is_none_or(|var| !var.has(attr::INTEGER)) && false;
-        if !ok {
-            return Err(Flow::Discard(1));
-        }
+        shell.assign(&name, key, value, operand.append)?;
     }
     let entry = shell.st.vars.entry(&name);
     entry.attrs |= wish.on & (attr::READONLY | attr::NAMEREF);
-    Ok(ok)
+    Ok(true)
 }
 
 fn subscript(shell: &mut Shell, name: &[u8], index: &[u8]) -> Result<Key, Flow> {

@@ -420,7 +420,8 @@ impl Parser {
         let mut quote = 0_u8;
         loop {
             if at >= self.buf.len() && !self.fill() {
-                return false;
+                // Never closed: the error is the same either way, but for its words.
+                return true;
             }
             let b = self.buf[at];
             if quote == 0 {

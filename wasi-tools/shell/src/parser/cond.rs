@@ -103,7 +103,7 @@ impl Parser {
     }
 
     fn cond_unexpected(&mut self, message: &str) -> Box<super::ParseError> {
-        self.error_with_line(message.as_bytes().to_vec())
+        self.error(message.as_bytes().to_vec())
     }
 
     fn cond_term(&mut self) -> Parsed<Cond> {
@@ -130,10 +130,13 @@ impl Parser {
                 return Ok(Cond::Word(first));
             }
             if self.peek() == Some(b'\n') {
+                let line = self.line;
                 self.skip_newlines()?;
-                if self.at_cond_end() {
+                if self.peek().is_some() && self.at_cond_end() {
                     return Ok(Cond::Word(first));
                 }
+                self.line = line;
+                return Err(self.cond_unexpected("unexpected token `newline', conditional binary operator expected"));
             }
             if self.peek().is_none() {
                 return Err(self.unexpected());
