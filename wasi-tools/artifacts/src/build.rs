@@ -39,7 +39,7 @@ pub(crate) fn build() -> Result<(), String> {
     let mut cargo = Command::new("sh");
     cargo
         .arg(root().join("wasi-tools/cargo.sh"))
-        .args(["build", "--release", "--locked"]);
+        .args(["build", "--release"]);
     for program in PROGRAMS {
         cargo.args(["--bin", program.binary]);
     }
