@@ -18,7 +18,9 @@ mod mktemp;
 mod mode;
 mod nice;
 mod nohup;
+mod proc;
 mod program;
+mod ps;
 mod quote;
 mod size;
 mod sleep;
@@ -56,6 +58,7 @@ pub const APPLETS: &[Applet] = &[
     ("nice", nice::main),
     ("nohup", nohup::main),
     ("nproc", uname::nproc),
+    ("ps", ps::main),
     ("sleep", sleep::main),
     ("stat", stat::main),
     ("tee", tee::main),
