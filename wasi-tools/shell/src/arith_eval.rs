@@ -213,7 +213,7 @@ impl Shell {
     fn unset(&mut self, name: &[u8]) -> Value {
         if self.on(opt::NOUNSET) {
             self.error(&[name, b": unbound variable"].concat());
-            return Err(Fail::Flow(Flow::Exit(127)));
+            return Err(Fail::Flow(self.fatal_expansion()));
         }
         Ok(0)
     }

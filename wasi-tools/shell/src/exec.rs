@@ -56,8 +56,11 @@ impl Shell {
                         self.error(&[b"warning: ", text.as_slice()].concat());
                     }
                     self.report_syntax(&error);
-                    self.st.status = 2;
-                    return if top { Err(Flow::Exit(2)) } else { Ok(2) };
+                    if !error.keep_status {
+                        self.st.status = 2;
+                    }
+                    let status = self.st.status;
+                    return if top { Err(Flow::Exit(status)) } else { Ok(status) };
                 }
             }
         }
@@ -465,6 +468,7 @@ impl Shell {
         let mut status = 0;
         loop {
             self.st.line = line;
+            self.debug_trap()?;
             if !empty(condition) && self.arith(condition, Some("(("))? == 0 {
                 return Ok(status);
             }
@@ -477,6 +481,8 @@ impl Shell {
                     }
                 }
             }
+            self.st.line = line;
+            self.debug_trap()?;
             if !empty(step) {
                 self.arith(step, Some("(("))?;
             }
@@ -604,6 +610,9 @@ impl Shell {
         let pipestatus = self.st.pipestatus.clone();
         let last_arg = self.st.last_arg.clone();
         let line = self.st.line;
+        if matches!(kind, TrapKind::Signal(_)) {
+            self.st.line = 1;
+        }
         self.trapping += 1;
         let result = self.eval_text(&text, Some("trap"));
         self.trapping -= 1;

@@ -62,6 +62,11 @@ impl Builder {
         Self { mode, fields: Vec::new(), current: None, ifs, extglob, after_space: false }
     }
 
+    /// Whether elements of `$*` are joined without anything between them.
+    pub(crate) fn ifs_is_empty(&self) -> bool {
+        self.ifs.is_empty()
+    }
+
     fn field(&mut self) -> &mut Field {
         self.after_space = false;
         self.current.get_or_insert_with(Field::default)
@@ -156,9 +161,13 @@ impl Builder {
 
     /// All elements of `"$@"` or `$@`.
     fn list(&mut self, items: &[Bytes], quoted: bool) {
+        let separator = self.ifs.first().copied();
         for (at, item) in items.iter().enumerate() {
-            if at > 0 {
-                self.end_field();
+            match separator {
+                _ if at == 0 => {}
+                // Unquoted elements are as if joined and split again: with a visible separator empty ones stay.
+                Some(separator) if !quoted => self.split(&[separator]),
+                _ => self.end_field(),
             }
             if quoted {
                 self.quoted(item);

@@ -19,7 +19,7 @@ impl Param {
         match self.op {
             ParamOp::Keys { star } | ParamOp::Names { star } => !star,
             ParamOp::Length | ParamOp::Bad => false,
-            _ => at && !matches!(self.op, ParamOp::Presence { .. }),
+            _ => at,
         }
     }
 
@@ -69,7 +69,10 @@ impl Shell {
         let missing = match &value {
             Val::Unset => true,
             Val::One(text) => colon && text.is_empty(),
-            Val::Many { items, star } => items.is_empty() || colon && if *star { items.iter().all(Vec::is_empty) } else { items.len() == 1 && items[0].is_empty() },
+            Val::Many { items, star } => {
+                let joined_is_empty = items.iter().all(Vec::is_empty) && (items.len() == 1 || *star && builder.ifs_is_empty());
+                items.is_empty() || colon && joined_is_empty
+            }
         };
         match (kind, missing) {
             (Presence::Alternative, true) => Ok(()),
@@ -98,7 +101,7 @@ impl Shell {
 
     /// The end of a shell that is not interactive after an unset parameter.
     pub(crate) fn fatal_expansion(&self) -> Flow {
-        if self.interactive { Flow::Discard(1) } else { Flow::Exit(if self.st.subshell > 0 { 1 } else { 127 }) }
+        if self.interactive { Flow::Discard(1) } else { Flow::Exit(if self.st.subshell == 0 && self.command_string { 127 } else { 1 }) }
     }
 
     fn assign_param(&mut self, param: &Param, text: Bytes) -> Result<(), Flow> {

@@ -46,6 +46,8 @@ pub(crate) struct ParseError {
     pub(crate) message: Bytes,
     /// The offending line, which bash prints on a second message line.
     pub(crate) source: Option<Bytes>,
+    /// The shell ends with the status of the command before, not with 2.
+    pub(crate) keep_status: bool,
     /// The input ended inside a command.
     pub(crate) at_end: bool,
 }
@@ -426,14 +428,14 @@ impl Parser {
     // ---- errors ------------------------------------------------------------------------------------------------
 
     fn error(&self, message: Bytes) -> Box<ParseError> {
-        Box::new(ParseError { line: self.line, message, source: None, at_end: false })
+        Box::new(ParseError { line: self.line, message, source: None, keep_status: false, at_end: false })
     }
 
     fn error_with_line(&self, message: Bytes) -> Box<ParseError> {
         let start = self.buf[..self.pos.min(self.buf.len())].iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
         let end = self.buf[start..].iter().position(|&b| b == b'\n').map_or(self.buf.len(), |at| start + at);
         let source = Some(self.buf[start..end].to_vec());
-        Box::new(ParseError { line: self.line, message, source, at_end: false })
+        Box::new(ParseError { line: self.line, message, source, keep_status: false, at_end: false })
     }
 
     /// The error for the token that stands here.
@@ -442,7 +444,7 @@ impl Parser {
         let Some(first) = self.peek() else {
             let line = self.line;
             let message = b"syntax error: unexpected end of file".to_vec();
-            return Box::new(ParseError { line, message, source: None, at_end: true });
+            return Box::new(ParseError { line, message, source: None, keep_status: false, at_end: true });
         };
         let token: Bytes = if first == b'\n' {
             b"newline".to_vec()
@@ -470,7 +472,7 @@ impl Parser {
     /// The error for a quote or bracket that is never closed.
     fn unclosed(&self, close: u8, line: u32) -> Box<ParseError> {
         let message = [b"unexpected EOF while looking for matching `".as_slice(), &[close], b"'"].concat();
-        Box::new(ParseError { line, message, source: None, at_end: true })
+        Box::new(ParseError { line, message, source: None, keep_status: false, at_end: true })
     }
 }
 

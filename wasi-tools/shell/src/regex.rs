@@ -309,8 +309,7 @@ impl Compiler<'_> {
                 self.at += used;
                 Node::Class(class)
             }
-            b'*' | b'+' | b'?' if first => return if b == b'*' { Some(Node::Char(u32::from(b))) } else { None },
-            b'{' if first => return None,
+            b'*' | b'+' | b'?' | b'{' if first => return None,
             b'\\' => {
                 let (c, used) = next_char(self.text.get(self.at..).filter(|rest| !rest.is_empty())?);
                 self.at += used;

@@ -32,6 +32,11 @@ impl Shell {
                     if target == current {
                         break;
                     }
+                    // What names no variable is the reference's own value.
+                    let base = target.split(|&b| b == b'[').next().unwrap_or(&target);
+                    if !is_name(base) {
+                        return (current, None);
+                    }
                     if let Some(open) = target.iter().position(|&b| b == b'[').filter(|_| target.ends_with(b"]")) {
                         return (target[..open].to_vec(), Some(target[open + 1..target.len() - 1].to_vec()));
                     }
@@ -57,7 +62,7 @@ impl Shell {
                 let (target, index) = self.resolve(name);
                 match index {
                     Some(index) => self.get_element_text(&target, &index).map(Rc::new),
-                    None if self.is_nameref(&target) => None,
+                    None if self.is_nameref(&target) => self.st.vars.get(&target).and_then(Var::scalar).filter(|text| !is_name(text)).cloned().map(Rc::new),
                     None => self.get(&target),
                 }
             }
@@ -192,6 +197,10 @@ impl Shell {
     pub(crate) fn key_of_text(&mut self, name: &[u8], text: &[u8]) -> Result<Key, Flow> {
         if self.lookup(name).is_some_and(|var| var.is_assoc()) {
             return Ok(Key::Text(text.to_vec()));
+        }
+        if text.iter().any(|b| matches!(b, b'$' | b'`')) {
+            let text = self.expand_subscript_text(text)?;
+            return Ok(Key::Index(self.arith_value(&text)?));
         }
         Ok(Key::Index(self.arith_value(text)?))
     }

@@ -170,8 +170,8 @@ impl Shell {
             return Err(Flow::Discard(1));
         }
         let assoc = current.is_assoc();
-        // Values are expanded before the variable changes: `a=("${a[@]}" x)`.
-        let mut pairs: Vec<(Option<Key>, Bytes, bool)> = Vec::new();
+        // Values are expanded before the variable changes, subscripts are evaluated when it does: `a=("${a[@]}" x)`.
+        let mut pairs: Vec<(Option<Bytes>, Bytes, bool)> = Vec::new();
         let keyed = elements.iter().any(|element| element.index.is_some());
         if assoc && !keyed {
             let mut flat = Vec::new();
@@ -180,41 +180,31 @@ impl Shell {
             }
             let mut flat = flat.into_iter();
             while let Some(key) = flat.next() {
-                pairs.push((Some(Key::Text(key)), flat.next().unwrap_or_default(), false));
+                pairs.push((Some(key), flat.next().unwrap_or_default(), false));
             }
         } else {
             for element in elements.iter() {
-                match &element.index {
-                    Some(index) if assoc => {
-                        let key = Key::Text(self.expand_single(index)?);
-                        let value = self.expand_single(&element.value)?;
-                        pairs.push((Some(key), value, element.append));
-                    }
-                    Some(index) => {
-                        let text = self.expand_single(index)?;
-                        let key = Key::Index(self.arith_value(&text)?);
-                        let value = self.expand_single(&element.value)?;
-                        pairs.push((Some(key), value, element.append));
-                    }
-                    None => {
-                        let mut values = Vec::new();
-                        self.expand_word(&element.value, &mut values)?;
-                        if assoc {
-                            for value in values {
-                                let shown = [name, b": ", &value, b": must use subscript when assigning associative array"].concat();
-                                self.error(&shown);
-                            }
-                            continue;
-                        }
-                        pairs.extend(values.into_iter().map(|value| (None, value, false)));
-                    }
+                if let Some(index) = &element.index {
+                    let key = self.expand_single(index)?;
+                    let value = self.expand_single(&element.value)?;
+                    pairs.push((Some(key), value, element.append));
+                    continue;
                 }
+                let mut values = Vec::new();
+                self.expand_word(&element.value, &mut values)?;
+                if assoc {
+                    for value in values {
+                        self.error(&[name, b": ", &value, b": must use subscript when assigning associative array"].concat());
+                    }
+                    continue;
+                }
+                pairs.extend(values.into_iter().map(|value| (None, value, false)));
             }
         }
         self.store_array(name, pairs, assoc, assign.append)
     }
 
-    fn store_array(&mut self, name: &[u8], pairs: Vec<(Option<Key>, Bytes, bool)>, assoc: bool, append: bool) -> Result<(), Flow> {
+    fn store_array(&mut self, name: &[u8], pairs: Vec<(Option<Bytes>, Bytes, bool)>, assoc: bool, append: bool) -> Result<(), Flow> {
         let allexport = self.on(opt::ALLEXPORT);
         let var = self.st.vars.entry(name);
         if allexport {
@@ -228,23 +218,23 @@ impl Shell {
         } else {
             var.make_indexed();
         }
-        let attrs = var.attrs;
+        let converted = var.attrs & (attr::INTEGER | attr::LOWER | attr::UPPER | attr::CAPITAL) != 0;
         let mut next = if let Value::Indexed(map) = &var.value { map.keys().next_back().map_or(0, |last| last + 1) } else { 0 };
         for (key, value, add) in pairs {
-            let key = key.unwrap_or(Key::Index(next));
+            let key = match key {
+                None => Key::Index(next),
+                Some(text) if assoc => Key::Text(text),
+                Some(text) => Key::Index(self.arith_value(&text)?),
+            };
             if let Key::Index(index) = key {
                 next = index.wrapping_add(1);
             }
-            if attrs & (attr::INTEGER | attr::LOWER | attr::UPPER | attr::CAPITAL) != 0 || add {
-                self.assign(name, Some(key), value, add)?;
-                continue;
-            }
             match key {
-                Key::Text(text) => self.st.vars.entry(name).make_assoc().insert(text, value),
-                Key::Index(index) if index >= 0 => {
+                Key::Text(text) if !converted && !add => self.st.vars.entry(name).make_assoc().insert(text, value),
+                Key::Index(index) if !converted && !add && index >= 0 => {
                     self.st.vars.entry(name).make_indexed().insert(index, value);
                 }
-                Key::Index(_) => self.assign(name, Some(key), value, false)?,
+                key => self.assign(name, Some(key), value, add)?,
             }
         }
         Ok(())

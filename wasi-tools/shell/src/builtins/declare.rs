@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use super::alias::show_function;
-use crate::ast::{Assign, Bytes};
+use crate::ast::{Assign, Bytes, Kind};
 use crate::escape;
 use crate::options::{opt, shopt};
-use crate::parser::is_name;
+use crate::parser::{Context, Parser, is_name};
 use crate::shell::{Exec, Flow, Shell};
 use crate::shell_vars::Key;
 use crate::vars::{Value, Var, attr};
@@ -170,20 +170,15 @@ pub(super) fn local(shell: &mut Shell, args: &[Bytes]) -> Exec {
     if next >= args.len() {
         for name in shell.st.vars.locals() {
             if let Some(var) = shell.st.vars.get(&name).cloned() {
-                let line = if wish.print {
-                    declare_line(&name, &var)
-                } else if var.is_array() {
-                    [name.as_slice(), b"=", &array_text(&var), b"\n"].concat()
-                } else {
-                    super::alias::assignment_line(&name, var.scalar().map_or(b"", Vec::as_slice))
-                };
+                let line = declare_line(&name, &var);
                 shell.print(&line);
             }
         }
         return Ok(0);
     }
     if wish.print {
-        return list(shell, wish, &args[next..], false);
+        let own: Vec<Bytes> = args[next..].iter().filter(|name| shell.st.vars.is_local(name)).cloned().collect();
+        return if own.is_empty() { Ok(0) } else { list(shell, wish, &own, false) };
     }
     apply_all(shell, wish, args, next)
 }
@@ -387,6 +382,8 @@ fn apply(shell: &mut Shell, wish: Wish, text: &[u8], array: Option<&Assign>) -> 
             }
             shell.st.vars.entry(&name).value = Value::Str(Rc::new(value));
         }
+    } else if let Some(assign) = compound(shell, &operand, &name) {
+        shell.perform_array(&name, &assign)?;
     } else if let Some(value) = operand.value {
         let key = match operand.index {
             Some(index) => Some(subscript(shell, &name, &index)?),
@@ -397,6 +394,21 @@ fn apply(shell: &mut Shell, wish: Wish, text: &[u8], array: Option<&Assign>) -> 
     let entry = shell.st.vars.entry(&name);
     entry.attrs |= wish.on & (attr::READONLY | attr::NAMEREF);
     Ok(true)
+}
+
+/// `declare -a "name=(…)"`: the value of an array, given as text.
+fn compound(shell: &Shell, operand: &Operand, name: &[u8]) -> Option<Assign> {
+    let value = operand.value.as_ref()?;
+    if !value.starts_with(b"(") || !value.ends_with(b")") || operand.index.is_some() || !shell.st.vars.get(name)?.is_array() {
+        return None;
+    }
+    let text = [name, if operand.append { b"+=" } else { b"=" }, value].concat();
+    let script = Parser::of_text(&text, Context::plain(), 1).whole().ok()?;
+    let command = script.items.into_iter().next()?.and_or.first.stages.into_iter().next()?;
+    match command.kind {
+        Kind::Simple(simple) => simple.assigns.into_iter().next(),
+        _ => None,
+    }
 }
 
 fn subscript(shell: &mut Shell, name: &[u8], index: &[u8]) -> Result<Key, Flow> {

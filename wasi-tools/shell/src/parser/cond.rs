@@ -14,7 +14,10 @@ impl Parser {
         let extglob = std::mem::replace(&mut self.extglob, true);
         let cond = self.cond_or();
         self.extglob = extglob;
-        let cond = cond?;
+        let cond = cond.map_err(|mut error| {
+            error.keep_status = true;
+            error
+        })?;
         self.skip_newlines()?;
         if !self.keyword(b"]]") {
             if self.peek().is_none() {
@@ -23,6 +26,7 @@ impl Parser {
             let token = self.token_text();
             let mut error = self.error_with_line([b"syntax error in conditional expression: unexpected token `".as_slice(), &token, b"'"].concat());
             error.source = None;
+            error.keep_status = true;
             return Err(error);
         }
         Ok(cond)
@@ -119,7 +123,7 @@ impl Parser {
         {
             self.skip_blanks();
             let binary = self.cond_operator().is_some();
-            if !binary && !self.at_cond_end() {
+            if !binary {
                 let operand = self.cond_word()?;
                 return Ok(Cond::Unary(op, operand));
             }

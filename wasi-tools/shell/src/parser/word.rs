@@ -332,7 +332,8 @@ impl Parser {
                     self.take_lit(pieces);
                 }
                 b'|' if term == Term::Regex => self.take_lit(pieces),
-                b if is_meta(b) && groups == 0 && matches!(term, Term::Word | Term::Regex) => break,
+                b if is_meta(b) && groups == 0 && term == Term::Word => break,
+                b' ' | b'\t' | b'\n' | b')' if groups == 0 && term == Term::Regex => break,
                 b'=' if term == Term::Word && !assigned && pieces.is_name() => {
                     assigned = true;
                     tilde = true;
