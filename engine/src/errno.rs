@@ -9,7 +9,10 @@
 /// <https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md#-errno-variant>.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
-#[expect(missing_docs, reason = "the names are POSIX's and `message` says each in words")]
+#[expect(
+    missing_docs,
+    reason = "the names are POSIX's and `message` says each in words"
+)]
 pub enum Errno {
     TooBig = 1,
     Access = 2,

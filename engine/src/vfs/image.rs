@@ -107,6 +107,18 @@ pub struct ImageFs {
 }
 
 impl ImageFs {
+    /// The inode of a path without links, which may start with `/`.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotDirectory`.
+    pub fn find(&self, path: &[u8]) -> SysResult<Arc<dyn Inode>> {
+        let mut inode = self.root();
+        for part in path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
+            inode = inode.lookup(super::Name::new(part)?)?;
+        }
+        Ok(inode)
+    }
+
     /// Inodes in it: their numbers are 1 to this.
     pub fn files(&self) -> u64 {
         self.files

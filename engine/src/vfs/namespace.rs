@@ -78,6 +78,11 @@ impl AccessMode {
     pub fn writes(self) -> bool {
         self != Self::Read
     }
+
+    /// Whether everything that `wanted` needs is allowed.
+    pub fn allows(self, wanted: Self) -> bool {
+        (self.reads() || !wanted.reads()) && (self.writes() || !wanted.writes())
+    }
 }
 
 /// Space and files of a file system.

@@ -82,6 +82,20 @@ impl Drop for Parent {
 }
 
 impl Place {
+    /// The mount it lies in.
+    pub fn mount(&self) -> &Arc<Mount> {
+        &self.mount
+    }
+
+    /// Changes mode or times of the directory itself (`fchmod`, `futimens` of a directory).
+    ///
+    /// # Errors
+    /// `ReadOnly`, `Io`.
+    pub fn set_attributes(&self, change: &super::SetAttributes) -> SysResult<()> {
+        let writable = super::Writable::of_attributes(&self.mount, &self.inode.stat()?)?;
+        self.inode.set_attributes(&writable, change)
+    }
+
     /// Directories above this one.
     fn depth(&self) -> u32 {
         self.parent.as_ref().map_or(0, |parent| parent.depth)
