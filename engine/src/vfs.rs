@@ -179,6 +179,14 @@ pub trait Inode: Send + Sync + Debug + Any {
         Ok(self.stat()?.file_type)
     }
 
+    /// Permission bits for walking through a directory: as [`Inode::stat`] tells them, but they may be a millisecond old.
+    ///
+    /// # Errors
+    /// As [`Inode::stat`].
+    fn permission_bits(&self) -> SysResult<u32> {
+        Ok(self.stat()?.mode)
+    }
+
     /// Changes mode or times. The size is changed through [`OpenFile::set_len`].
     ///
     /// # Errors

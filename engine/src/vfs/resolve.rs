@@ -110,6 +110,25 @@ impl Place {
             .or_else(|| self.parent.clone())
     }
 
+    /// Looks a name up here.
+    ///
+    /// # Errors
+    /// As [`Place::name`] and [`Inode::lookup`].
+    pub(super) fn lookup(&self, name: &[u8]) -> SysResult<Arc<dyn Inode>> {
+        self.inode.lookup(self.name(name)?)
+    }
+
+    /// Checks a name that is to be used here.
+    ///
+    /// # Errors
+    /// As [`Name::new`]; but nothing is found in a directory that was removed, however long its name.
+    pub(super) fn name<'a>(&self, name: &'a [u8]) -> SysResult<Name<'a>> {
+        match Name::new(name) {
+            Err(Errno::NameTooLong) if self.inode.stat()?.nlink == 0 => Err(Errno::NotFound),
+            name => name,
+        }
+    }
+
     /// The absolute path, as `getcwd` shows it.
     ///
     /// # Errors
@@ -351,7 +370,7 @@ impl<'n> Walk<'n> {
                 }
                 Last::Name(name) => name,
             };
-            let inode = self.place.inode.lookup(Name::new(&name)?)?;
+            let inode = self.place.lookup(&name)?;
             let file_type = inode.file_type()?;
             match file_type {
                 FileType::Directory => {
@@ -465,7 +484,7 @@ impl<'n> Walk<'n> {
                 b"." => {}
                 b".." => self.up()?,
                 name => {
-                    let inode = self.place.inode.lookup(Name::new(name)?)?;
+                    let inode = self.place.lookup(name)?;
                     match inode.file_type()? {
                         FileType::Directory => self.down(inode, name)?,
                         FileType::Symlink => {

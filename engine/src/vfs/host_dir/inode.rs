@@ -7,9 +7,10 @@ use std::sync::{Arc, Weak};
 use cap_std::fs::{Dir, File};
 use parking_lot::Mutex;
 
+use super::super::clock::now;
 use super::super::{
     AccessMode, DirEntry, FileStat, FileType, Inode, Name, NewInode, OpenFile, RenameFlags,
-    SetAttributes, Writable,
+    SetAttributes, Timestamp, Writable,
 };
 use super::Shared;
 use super::file::{Account, HostFile};
@@ -20,6 +21,10 @@ use crate::errno::{Errno, SysResult};
 const ENTRIES_MAX: usize = 1 << 20;
 /// Bytes that a new directory or link is charged, as most file systems take them.
 const DIRECTORY_BYTES: u64 = 4096;
+
+/// Nanoseconds for which a directory's permission bits are good for walking through it: what the lookup of a path's component
+/// saw need not be asked again for the next one. The host checks its own permission at every step in any case.
+const BITS_MAX_AGE: Timestamp = 1_000_000;
 
 /// An inode, found by its name in a directory. It holds no descriptor of its own.
 #[derive(Debug)]
@@ -37,6 +42,8 @@ pub(super) struct HostInode {
     orphan: Mutex<Option<Arc<Dir>>>,
     /// What the lookup that made this inode saw: the first question is about that moment. Not of directories, which many share.
     fresh: Mutex<Option<FileStat>>,
+    /// Of a directory: its permission bits and when they were seen.
+    bits: Mutex<Option<(u32, Timestamp)>>,
     /// The descriptor that a new file was made with, until it is opened.
     made: Mutex<Option<File>>,
 }
@@ -74,6 +81,7 @@ impl HostInode {
             handle: Mutex::default(),
             orphan: Mutex::default(),
             fresh: Mutex::default(),
+            bits: Mutex::default(),
             made: Mutex::default(),
         })
     }
@@ -88,16 +96,19 @@ impl HostInode {
             return Ok(inode);
         }
         self.shared.check_enter(stat)?;
-        let made = Self::build(&self.shared, stat, Some(location.clone()));
-        let interned = Arc::clone(&made);
-        let inode = self
-            .shared
-            .directories
-            .lock()
-            .get_or_insert(stat.id, || interned);
-        if !Arc::ptr_eq(&inode, &made) {
+        let known = self.shared.directories.lock().get(stat.id);
+        let inode = if let Some(inode) = known {
             inode.relocate(location);
-        }
+            inode
+        } else {
+            let made = Self::build(&self.shared, stat, Some(location));
+            let interned = Arc::clone(&made);
+            let mut directories = self.shared.directories.lock();
+            let inode = directories.get_or_insert(stat.id, || interned);
+            drop(directories);
+            inode
+        };
+        *inode.bits.lock() = Some((stat.stat.mode, now()));
         if stat.id.dev != self.shared.root_dev && os::shows_kernel(&*inode.dir()?)? {
             return Err(Errno::Access);
         }
@@ -255,8 +266,21 @@ impl Inode for HostInode {
         Ok(self.file_type)
     }
 
+    fn permission_bits(&self) -> SysResult<u32> {
+        let seen = *self.bits.lock();
+        match seen {
+            Some((bits, at)) if now().saturating_sub(at) < BITS_MAX_AGE => Ok(bits),
+            _ => {
+                let bits = self.stat()?.mode;
+                *self.bits.lock() = Some((bits, now()));
+                Ok(bits)
+            }
+        }
+    }
+
     fn set_attributes(&self, _: &Writable<'_>, change: &SetAttributes) -> SysResult<()> {
         *self.fresh.lock() = None;
+        *self.bits.lock() = None;
         // The root has no name: it is opened as its own `.`, which a guest's name can never be.
         let Some((parent, name)) = self.location.lock().clone() else {
             let dir = self.dir()?;

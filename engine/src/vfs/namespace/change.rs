@@ -94,7 +94,7 @@ impl Namespace {
             return Err(Errno::IsDirectory);
         };
         Writable::of_open_file(&directory.mount)?;
-        let name = Name::new(&name)?;
+        let name = directory.name(&name)?;
         let is_directory = directory.inode.lookup(name)?.file_type()? == FileType::Directory;
         if slash {
             return Err(if is_directory {
@@ -124,7 +124,7 @@ impl Namespace {
             Last::Name(name) => name,
         };
         Writable::of_open_file(&directory.mount)?;
-        let name = Name::new(&name)?;
+        let name = directory.name(&name)?;
         let inode = directory.inode.lookup(name)?;
         let writable = Writable::of_entries(&directory.mount, &*directory.inode)?;
         if inode.file_type()? != FileType::Directory {
@@ -162,9 +162,9 @@ impl Namespace {
             });
         };
         Writable::of_open_file(&from.directory.mount)?;
-        let old_name = Name::new(old_name)?;
+        let old_name = from.directory.name(old_name)?;
         let old = Entry::of(from.directory.inode.lookup(old_name)?)?;
-        let new_name = Name::new(new_name)?;
+        let new_name = to.directory.name(new_name)?;
         let new = match to.directory.inode.lookup(new_name) {
             Ok(_) if flags.contains(RenameFlags::NO_REPLACE) => return Err(Errno::Exists),
             Ok(inode) => Some(Entry::of(inode)?),
@@ -231,11 +231,13 @@ impl Namespace {
         let Last::Name(name) = last else {
             return Err(Errno::Exists);
         };
-        match directory.inode.lookup(Name::new(&name)?) {
+        match directory.lookup(&name) {
             Ok(_) => Err(Errno::Exists),
             Err(Errno::NotFound) if slash && file_type != FileType::Directory => {
                 Err(Errno::NotFound)
             }
+            // Nothing can be made in a directory that was removed.
+            Err(Errno::NotFound) if directory.inode.stat()?.nlink == 0 => Err(Errno::NotFound),
             Err(Errno::NotFound) => {
                 Writable::of_open_file(&directory.mount)?;
                 Ok(Free { directory, name })
