@@ -16,7 +16,6 @@ mod clock;
 mod devices;
 mod host_dir;
 mod image;
-mod listing;
 mod memory;
 mod mounts;
 mod moves;
@@ -35,7 +34,6 @@ use std::sync::Arc;
 pub use self::devices::DeviceFs;
 pub use self::host_dir::{HostDescriptors, HostDir, HostDirOptions};
 pub use self::image::{ImageFile, ImageFs, ImageFsBuilder, ImageHostFile, ImageSource};
-pub use self::listing::DirectoryListing;
 pub use self::memory::MemoryFs;
 pub use self::mounts::{Mount, MountFlags};
 pub use self::namespace::{
@@ -305,12 +303,6 @@ pub trait Inode: Send + Sync + Debug + Any {
     fn read_directory(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
         let _ = (cookie, max);
         Err(Errno::NotDirectory)
-    }
-
-    /// Whether [`Inode::read_directory`] reads the whole directory at each call, so that a caller had better ask once for all
-    /// entries and keep them.
-    fn lists_whole(&self) -> bool {
-        false
     }
 
     /// SHA-256 of the contents where the back end knows it without reading (image files): the key of compiled programs.

@@ -110,6 +110,11 @@ impl Place {
             .or_else(|| self.parent.clone())
     }
 
+    /// Whether the directory was removed while it was held.
+    pub(super) fn is_removed(&self) -> SysResult<bool> {
+        Ok(self.inode.stat()?.nlink == 0)
+    }
+
     /// Looks a name up here.
     ///
     /// # Errors
@@ -124,7 +129,7 @@ impl Place {
     /// As [`Name::new`]; but nothing is found in a directory that was removed, however long its name.
     pub(super) fn name<'a>(&self, name: &'a [u8]) -> SysResult<Name<'a>> {
         match Name::new(name) {
-            Err(Errno::NameTooLong) if self.inode.stat()?.nlink == 0 => Err(Errno::NotFound),
+            Err(Errno::NameTooLong) if self.is_removed()? => Err(Errno::NotFound),
             name => name,
         }
     }
@@ -134,7 +139,7 @@ impl Place {
     /// # Errors
     /// `NotFound` when the directory was removed.
     pub fn path(&self) -> SysResult<Vec<u8>> {
-        if self.parent.is_some() && self.inode.stat()?.nlink == 0 {
+        if self.parent.is_some() && self.is_removed()? {
             return Err(Errno::NotFound);
         }
         Ok(self.path_text())
@@ -186,8 +191,7 @@ impl Place {
 
     /// Lists entries after `cookie`, `.` and `..` first.
     ///
-    /// Any cookie of any earlier call continues there. For a description that is read to its end
-    /// [`super::DirectoryListing`] is the faster way.
+    /// Any cookie of any earlier call continues there; an empty answer is the end.
     ///
     /// # Errors
     /// As [`Inode::read_directory`].
@@ -207,7 +211,7 @@ impl Place {
     }
 
     /// `.` and `..`, those of them that lie behind `cookie`; none in a directory that was removed.
-    pub(super) fn dot_entries(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
+    fn dot_entries(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
         let entry = |name: &[u8], inode: &dyn Inode| -> SysResult<DirEntry> {
             let ino = inode.ino()?;
             Ok(DirEntry {
@@ -218,7 +222,7 @@ impl Place {
         };
         let mut entries = Vec::new();
         // A directory that was removed has not even these.
-        if cookie >= DOT_ENTRIES || self.inode.stat()?.nlink == 0 {
+        if cookie >= DOT_ENTRIES || self.is_removed()? {
             return Ok(entries);
         }
         if cookie == 0 && max > 0 {
@@ -257,7 +261,7 @@ impl Place {
 }
 
 /// Cookies that `.` and `..` take.
-pub(super) const DOT_ENTRIES: u64 = 2;
+const DOT_ENTRIES: u64 = 2;
 
 /// The last component of a path.
 #[derive(Debug)]

@@ -42,12 +42,17 @@ pub(super) struct HostInode {
     orphan: Mutex<Option<Arc<Dir>>>,
     /// What the lookup that made this inode saw: the first question is about that moment. Not of directories, which many share.
     fresh: Mutex<Option<FileStat>>,
+    /// Of a directory: its entries, while somebody lists them.
+    listing: Mutex<Option<Arc<Listing>>>,
     /// Of a directory: its permission bits and when they were seen.
     bits: Mutex<Option<(u32, Timestamp)>>,
     /// The descriptor that a new file was made with, until it is opened.
     made: Mutex<Option<File>>,
 }
 
+/// Entries with their cookies, ascending.
+type Listing = Vec<(u64, DirEntry)>;
+/// A directory, and a name in it.
 type Location = (Arc<HostInode>, Box<[u8]>);
 
 impl Drop for HostInode {
@@ -81,6 +86,7 @@ impl HostInode {
             handle: Mutex::default(),
             orphan: Mutex::default(),
             fresh: Mutex::default(),
+            listing: Mutex::default(),
             bits: Mutex::default(),
             made: Mutex::default(),
         })
@@ -217,6 +223,33 @@ impl HostInode {
         let inode = self.shared.directories.lock().get(removed.id)?;
         let dir = inode.dir().ok()?;
         Some((inode, dir))
+    }
+
+    /// Reads all entries, ascending by cookie.
+    fn read_entries(&self) -> SysResult<Listing> {
+        let entries = os::read_directory(&*self.dir()?, ENTRIES_MAX)?;
+        let dev = self.id.dev;
+        let mut entries: Vec<_> = entries
+            .into_iter()
+            .map(|(name, ino, file_type)| {
+                let ino = self.shared.ino(HostId { dev, ino });
+                let cookie = name_cookie(&name);
+                let entry = DirEntry {
+                    name,
+                    ino,
+                    file_type,
+                };
+                (cookie, entry)
+            })
+            .collect();
+        entries.sort_unstable_by(|(one, a), (other, b)| (one, &a.name).cmp(&(other, &b.name)));
+        let mut previous = 0;
+        for (own, _) in &mut entries {
+            // Two names of one number, which takes billions of files, get neighbouring ones.
+            *own = (*own).max(previous + 1);
+            previous = *own;
+        }
+        Ok(entries)
     }
 
     fn read_stat(&self) -> SysResult<FileStat> {
@@ -459,42 +492,26 @@ impl Inode for HostInode {
         }
     }
 
-    /// A cookie is a number made of the name, and entries are listed in its order: whatever comes and goes, those that stay are told
-    /// once, without keeping anything between two calls.
+    /// A cookie is a number made of the name, and entries are listed in its order: whatever comes and goes, those that stay are
+    /// told once. So a listing that was read for one call is as good for the next, whoever makes it; it is kept until one is
+    /// told to its end.
     fn read_directory(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
-        let entries = os::read_directory(&*self.dir()?, ENTRIES_MAX)?;
-        let mut entries: Vec<_> = entries
-            .into_iter()
-            .map(|(name, ino, file_type)| {
-                let ino = self.shared.ino(HostId {
-                    dev: self.id.dev,
-                    ino,
-                });
-                (
-                    name_cookie(&name),
-                    DirEntry {
-                        name,
-                        ino,
-                        file_type,
-                    },
-                )
-            })
-            .collect();
-        entries.sort_unstable_by(|(one, a), (other, b)| (one, &a.name).cmp(&(other, &b.name)));
-        let mut previous = 0;
-        for (own, _) in &mut entries {
-            // Two names of one number, which takes billions of files, get neighbouring ones.
-            *own = (*own).max(previous + 1);
-            previous = *own;
-        }
+        let kept = if cookie == 0 {
+            None
+        } else {
+            self.listing.lock().clone()
+        };
+        let entries = match kept {
+            Some(entries) => entries,
+            None => Arc::new(self.read_entries()?),
+        };
         let start = entries.partition_point(|&(own, _)| own <= cookie);
-        entries.drain(..start);
-        entries.truncate(max);
-        Ok(entries)
-    }
-
-    fn lists_whole(&self) -> bool {
-        true
+        let rest = entries.get(start..).unwrap_or_default();
+        let told: Vec<_> = rest.iter().take(max).cloned().collect();
+        let unfinished = told.len() < rest.len();
+        let previous = std::mem::replace(&mut *self.listing.lock(), unfinished.then_some(entries));
+        drop(previous);
+        Ok(told)
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -168,7 +168,11 @@ impl Namespace {
         let new = match to.directory.inode.lookup(new_name) {
             Ok(_) if flags.contains(RenameFlags::NO_REPLACE) => return Err(Errno::Exists),
             Ok(inode) => Some(Entry::of(inode)?),
-            Err(Errno::NotFound) if !flags.contains(RenameFlags::EXCHANGE) => None,
+            Err(Errno::NotFound)
+                if !flags.contains(RenameFlags::EXCHANGE) && !to.directory.is_removed()? =>
+            {
+                None
+            }
             Err(error) => return Err(error),
         };
         let exchange = flags.contains(RenameFlags::EXCHANGE);
@@ -237,7 +241,7 @@ impl Namespace {
                 Err(Errno::NotFound)
             }
             // Nothing can be made in a directory that was removed.
-            Err(Errno::NotFound) if directory.inode.stat()?.nlink == 0 => Err(Errno::NotFound),
+            Err(Errno::NotFound) if directory.is_removed()? => Err(Errno::NotFound),
             Err(Errno::NotFound) => {
                 Writable::of_open_file(&directory.mount)?;
                 Ok(Free { directory, name })
