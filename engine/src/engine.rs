@@ -1,5 +1,6 @@
 //! The engine: the threads, the compiled programs and the ceilings that all its sandboxes share.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,6 +11,7 @@ use crate::limits::Ceilings;
 use crate::process::MemoryAccount;
 use crate::runtime::{CacheStats, Runtime, RuntimeOptions};
 use crate::sandbox::SandboxBuilder;
+use crate::vfs::HostDescriptors;
 
 /// Makes sandboxes. Cheap to clone; the last clone and the last sandbox end its threads.
 ///
@@ -26,6 +28,7 @@ pub(crate) struct EngineShared {
     pub(crate) image: Image,
     pub(crate) memory: Arc<MemoryAccount>,
     pub(crate) ceilings: Ceilings,
+    pub(crate) descriptors: Arc<HostDescriptors>,
     pub(crate) scratch: crate::host::ScratchRoot,
     /// Host directories that no mount may reach: the engine's own.
     pub(crate) protected: Vec<PathBuf>,
@@ -83,8 +86,15 @@ impl Engine {
         let programs = self.image().programs();
         let total = programs.len();
         for (index, program) in programs.iter().enumerate() {
-            self.shared.runtime.prepare(self.image().fs(), program.path.as_bytes()).await?;
-            progress(&Progress { done: index + 1, total, program: program.path.clone() });
+            self.shared
+                .runtime
+                .prepare(self.image().fs(), program.path.as_bytes())
+                .await?;
+            progress(&Progress {
+                done: index + 1,
+                total,
+                program: program.path.clone(),
+            });
         }
         Ok(())
     }
@@ -92,20 +102,27 @@ impl Engine {
 
 impl EngineShared {
     /// Device and inode numbers of the directories that no mount may reach.
-    pub(crate) fn protected_ids(&self) -> Vec<(u64, u64)> {
-        self.protected.iter().filter_map(|path| crate::host::identity(path)).collect()
+    pub(crate) fn protected_ids(&self) -> HashSet<(u64, u64)> {
+        self.protected
+            .iter()
+            .filter_map(|path| crate::host::identity(path))
+            .collect()
     }
 
     pub(crate) fn take_sandbox(&self) -> Result<()> {
         let limit = self.ceilings.sandboxes;
         let taken = self
             .sandboxes
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| (count < limit).then_some(count + 1));
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+                (count < limit).then_some(count + 1)
+            });
         match taken {
             Ok(_) => Ok(()),
-            Err(_) => {
-                Err(ErrorKind::Ceiling { ceiling: "sandboxes", limit: limit as u64 }.into())
+            Err(_) => Err(ErrorKind::Ceiling {
+                ceiling: "sandboxes",
+                limit: limit as u64,
             }
+            .into()),
         }
     }
 
@@ -209,19 +226,24 @@ impl EngineBuilder {
         let mut protected = self.protected;
         protected.extend(cache_dir.clone());
         protected.extend(image.host_dir().map(PathBuf::from));
+        protected.extend(scratch.path());
         let runtime = Runtime::new(RuntimeOptions {
             processes: self.ceilings.processes,
             cache_dir,
             compiler: self.compiler,
         })?;
         let memory = MemoryAccount::new(self.ceilings.memory_bytes, None);
-        let ceilings = Ceilings { processes: runtime.max_processes(), ..self.ceilings };
+        let ceilings = Ceilings {
+            processes: runtime.max_processes(),
+            ..self.ceilings
+        };
         Ok(Engine {
             shared: Arc::new(EngineShared {
                 runtime,
                 image,
                 memory,
                 ceilings,
+                descriptors: HostDescriptors::new(crate::host::descriptor_budget()),
                 scratch,
                 protected,
                 sandboxes: AtomicUsize::new(0),

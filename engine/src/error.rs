@@ -108,7 +108,9 @@ impl Error {
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Self { kind: Box::new(kind) }
+        Self {
+            kind: Box::new(kind),
+        }
     }
 }
 

@@ -1,14 +1,19 @@
 //! The only door to the host: clocks, randomness, machine facts, host files of the engine's own.
 //!
 //! File systems of guests go through `cap_std` handles (`vfs/host_dir.rs`); nothing else in this crate names a host path.
-#![expect(clippy::disallowed_methods, reason = "this is the one place that asks the host")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place that asks the host"
+)]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::error::{Error, ErrorKind, Result};
+use cap_std::fs::Dir;
+
+use crate::error::{ErrorKind, Result};
 
 /// Nanoseconds since the Unix epoch.
 pub(crate) fn realtime_ns() -> i64 {
@@ -29,7 +34,9 @@ pub(crate) fn memory_bytes() -> u64 {
     std::fs::read_to_string("/proc/meminfo")
         .ok()
         .and_then(|text| {
-            let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+            let line = text
+                .lines()
+                .find_map(|line| line.strip_prefix("MemTotal:"))?;
             let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
             kib.checked_mul(1024)
         })
@@ -56,7 +63,11 @@ pub(crate) fn random(buffer: &mut [u8]) -> std::io::Result<()> {
 pub(crate) fn blocking<T>(work: impl FnOnce() -> T) -> T {
     let on_worker = tokio::runtime::Handle::try_current()
         .is_ok_and(|handle| handle.runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread);
-    if on_worker { tokio::task::block_in_place(work) } else { work() }
+    if on_worker {
+        tokio::task::block_in_place(work)
+    } else {
+        work()
+    }
 }
 
 /// Makes a directory with its parents, itself only for this user.
@@ -76,7 +87,9 @@ pub(crate) fn create_private_dir(path: &Path) -> std::io::Result<()> {
 
 /// A path that an environment variable names, when it is set and not empty.
 pub(crate) fn env_path(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    std::env::var_os(name)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
 }
 
 /// Where this user's caches belong: `$XDG_CACHE_HOME`, `~/Library/Caches` on macOS, `~/.cache` elsewhere.
@@ -87,7 +100,11 @@ pub(crate) fn user_cache_dir() -> Result<PathBuf> {
     let home = || env_path("HOME");
     let dir = env_path("SANDBAR_CACHE_DIR").or_else(|| {
         let base = env_path("XDG_CACHE_HOME").or_else(|| {
-            let folder = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
+            let folder = if cfg!(target_os = "macos") {
+                "Library/Caches"
+            } else {
+                ".cache"
+            };
             Some(home()?.join(folder))
         });
         Some(base?.join("sandbar"))
@@ -115,77 +132,144 @@ pub(crate) fn image_candidates(folder: &str) -> Vec<PathBuf> {
         }
     }
     let data = env_path("XDG_DATA_HOME").or_else(|| {
-        let share = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
+        let share = if cfg!(target_os = "macos") {
+            "Library/Application Support"
+        } else {
+            ".local/share"
+        };
         Some(env_path("HOME")?.join(share))
     });
     candidates.extend(data.map(|data| data.join("sandbar").join(folder)));
     candidates
 }
 
-/// Where sandboxes without a data directory of their own have theirs.
+/// Where sandboxes without a data directory of their own have theirs; removed with the engine.
 #[derive(Debug)]
 pub(crate) struct ScratchRoot {
-    /// Made with the first sandbox; removed with the engine when it is not the embedder's.
-    dir: OnceLock<PathBuf>,
-    given: Option<PathBuf>,
+    under: Option<PathBuf>,
+    /// Made with the first sandbox.
+    opened: OnceLock<(PathBuf, Arc<Dir>)>,
     next: AtomicU64,
 }
 
+/// The directory of one sandbox; removed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    path: PathBuf,
+    parent: Arc<Dir>,
+    name: String,
+}
+
+impl Scratch {
+    /// The host path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory it lies in.
+    pub(crate) fn parent(&self) -> Arc<Dir> {
+        Arc::clone(&self.parent)
+    }
+
+    /// Its name there.
+    pub(crate) fn name(&self) -> &[u8] {
+        self.name.as_bytes()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        remove_scratch(&self.path);
+    }
+}
+
 impl ScratchRoot {
-    /// Under `given`, or a private directory of its own under the system's temporary directory.
+    /// In a private directory under `under`, or under the system's temporary directory.
     ///
     /// # Errors
-    /// `HostIo` when `given` cannot be made.
-    pub(crate) fn new(given: Option<PathBuf>) -> Result<Self> {
-        if let Some(dir) = &given {
+    /// `HostIo` when `under` cannot be made.
+    pub(crate) fn new(under: Option<PathBuf>) -> Result<Self> {
+        if let Some(dir) = &under {
             create_private_dir(dir).map_err(|source| ErrorKind::HostIo {
                 what: "create scratch directory",
                 path: dir.clone(),
                 source,
             })?;
         }
-        Ok(Self { dir: OnceLock::new(), given, next: AtomicU64::new(0) })
+        Ok(Self {
+            under,
+            opened: OnceLock::new(),
+            next: AtomicU64::new(0),
+        })
     }
 
-    fn root(&self) -> std::io::Result<&Path> {
-        if let Some(dir) = self.dir.get() {
-            return Ok(dir);
+    /// The directory, once there is one.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        self.under.clone()
+    }
+
+    fn open(&self) -> std::io::Result<&(PathBuf, Arc<Dir>)> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
         }
-        let dir = tempfile::Builder::new()
+        let path = tempfile::Builder::new()
             .prefix("sandbar-")
-            .tempdir_in(self.given.clone().unwrap_or_else(std::env::temp_dir))?
+            .tempdir_in(self.under.clone().unwrap_or_else(std::env::temp_dir))?
             .keep();
-        Ok(self.dir.get_or_init(|| dir))
+        let dir = Dir::open_ambient_dir(&path, cap_std::ambient_authority())?;
+        let opened = self.opened.get_or_init(|| (path.clone(), Arc::new(dir)));
+        if opened.0 != path {
+            // Another thread was first.
+            std::fs::remove_dir(&path)?;
+        }
+        Ok(opened)
     }
 
     /// A new directory with `workspace` and `home` in it.
     ///
     /// # Errors
     /// `HostIo`.
-    pub(crate) fn make(&self) -> Result<PathBuf> {
-        let failed = |path: &Path, source: std::io::Error| -> Error {
-            ErrorKind::HostIo { what: "create scratch directory", path: path.to_owned(), source }.into()
-        };
-        let root = self.root().map_err(|error| failed(&std::env::temp_dir(), error))?;
-        let path = root.join(self.next.fetch_add(1, Ordering::Relaxed).to_string());
-        std::fs::create_dir(&path).map_err(|error| failed(&path, error))?;
-        for part in ["workspace", "home"] {
-            std::fs::create_dir(path.join(part)).map_err(|error| failed(&path, error))?;
-        }
-        Ok(path)
+    pub(crate) fn make(&self) -> Result<Scratch> {
+        let (root, parent) = self.open().map_err(|source| ErrorKind::HostIo {
+            what: "create scratch directory",
+            path: self.under.clone().unwrap_or_else(std::env::temp_dir),
+            source,
+        })?;
+        let name = self.next.fetch_add(1, Ordering::Relaxed).to_string();
+        let path = root.join(&name);
+        let made = ["", "/workspace", "/home"]
+            .iter()
+            .try_for_each(|part| parent.create_dir(format!("{name}{part}")));
+        made.map_err(|source| ErrorKind::HostIo {
+            what: "create scratch directory",
+            path: path.clone(),
+            source,
+        })?;
+        Ok(Scratch {
+            path,
+            parent: Arc::clone(parent),
+            name,
+        })
     }
 }
 
 impl Drop for ScratchRoot {
     fn drop(&mut self) {
-        if let Some(dir) = self.dir.get() {
-            remove_scratch(dir);
+        if let Some((path, _)) = self.opened.get() {
+            remove_scratch(path);
         }
     }
 }
 
+/// Descriptors of host directories that an engine keeps open at a time: a quarter of what this process may open.
+pub(crate) fn descriptor_budget() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let limit = limit.map_or(65_536, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    (limit / 4).clamp(64, 16_384)
+}
+
 /// Removes a scratch directory with everything in it, also what a guest made unreadable.
-pub(crate) fn remove_scratch(path: &Path) {
+fn remove_scratch(path: &Path) {
     let first = std::fs::remove_dir_all(path);
     if first.is_ok() || !path.exists() {
         return;
@@ -203,7 +287,9 @@ fn make_removable(path: &Path) {
     if std::fs::set_permissions(path, mode).is_err() {
         return;
     }
-    let Ok(entries) = std::fs::read_dir(path) else { return };
+    let Ok(entries) = std::fs::read_dir(path) else {
+        return;
+    };
     for entry in entries.flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             make_removable(&entry.path());
@@ -211,17 +297,20 @@ fn make_removable(path: &Path) {
     }
 }
 
-/// Rows and columns of a terminal that is one of this process's standard streams.
+/// Rows and columns of a terminal that is one of this process's standard streams: `LINES` and `COLUMNS`, else 24 and 80.
 pub(crate) fn terminal_size(fd: u32) -> Option<crate::process::WindowSize> {
     use std::io::IsTerminal;
-    let size = match fd {
-        0 if std::io::stdin().is_terminal() => rustix::termios::tcgetwinsize(std::io::stdin()),
-        1 if std::io::stdout().is_terminal() => rustix::termios::tcgetwinsize(std::io::stdout()),
-        2 if std::io::stderr().is_terminal() => rustix::termios::tcgetwinsize(std::io::stderr()),
-        _ => return None,
+    let terminal = match fd {
+        0 => std::io::stdin().is_terminal(),
+        1 => std::io::stdout().is_terminal(),
+        2 => std::io::stderr().is_terminal(),
+        _ => false,
     };
-    let size = size.ok()?;
-    Some(crate::process::WindowSize { rows: size.ws_row, columns: size.ws_col })
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    terminal.then(|| crate::process::WindowSize {
+        rows: number("LINES").unwrap_or(24),
+        columns: number("COLUMNS").unwrap_or(80),
+    })
 }
 
 /// Drives a future on this thread, which sleeps while the future waits.

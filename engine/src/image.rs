@@ -54,7 +54,10 @@ impl Image {
                 return Self::from_path(candidate);
             }
         }
-        let places: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
+        let places: Vec<_> = candidates
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
         Err(ErrorKind::Image {
             origin: "default".into(),
             reason: format!(

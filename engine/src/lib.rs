@@ -20,13 +20,13 @@
 //! - `trace`: one `tracing` event a host call.
 
 pub mod errno;
+mod host;
 pub mod process;
 pub mod vfs;
 pub mod wasi;
 
 mod engine;
 mod error;
-mod host;
 mod image;
 mod limits;
 mod runtime;
@@ -40,7 +40,7 @@ pub use self::limits::{Ceilings, Limits, ModuleLimits};
 pub use self::process::{ExitStatus, Signal};
 pub use self::runtime::{CacheStats, compile_module};
 pub use self::sandbox::{
-    Captured, Child, ChildStderr, ChildStdin, ChildStdout, Command, CommandIo, DirectoryEntry, Ended,
-    Files, HostFunction, Metadata, MountMode, Omitted, Output, Report, Sandbox, SandboxBuilder, Stdio,
-    WORKSPACE,
+    Captured, Child, ChildStderr, ChildStdin, ChildStdout, Command, CommandIo, DirectoryEntry,
+    Ended, Files, HostFunction, Metadata, MountMode, Omitted, Output, Report, Sandbox,
+    SandboxBuilder, Stdio, WORKSPACE,
 };

@@ -100,11 +100,19 @@ pub struct ModuleLimits {
 
 impl ModuleLimits {
     /// For a module that a child process compiles under its own limits.
-    pub const IN_CHILD: Self =
-        Self { module_bytes: 32 << 20, body_bytes: 128 << 10, locals: 1000, functions: 50_000 };
+    pub const IN_CHILD: Self = Self {
+        module_bytes: 32 << 20,
+        body_bytes: 128 << 10,
+        locals: 1000,
+        functions: 50_000,
+    };
     /// For a module that is compiled in the host's own process: a quarter of each.
-    pub const IN_PROCESS: Self =
-        Self { module_bytes: 8 << 20, body_bytes: 32 << 10, locals: 250, functions: 12_500 };
+    pub const IN_PROCESS: Self = Self {
+        module_bytes: 8 << 20,
+        body_bytes: 32 << 10,
+        locals: 250,
+        functions: 12_500,
+    };
 }
 
 /// Bytes of compiled code of guests' own modules kept on disk.

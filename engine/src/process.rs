@@ -12,9 +12,11 @@
 
 mod description;
 mod fd_table;
+mod fifo;
 mod io;
 mod job;
 mod limits;
+mod lock;
 mod pipe;
 mod signal;
 mod spawn;
@@ -30,20 +32,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-pub use self::description::{Description, Object, Whence};
+pub use self::description::{Description, Object, SyncFlags, Whence};
 pub use self::fd_table::{Fd, FdTable};
 pub use self::io::{Interest, PollEvent};
 pub use self::job::Job;
 pub use self::limits::{Resource, ResourceLimits};
+pub use self::lock::{LockKind, LockRange, RecordLock};
 pub use self::pipe::{PIPE_BUF, PIPE_CAPACITY, PipeReader, PipeWriter, pipe};
-pub use self::signal::{Disposition, Signal, SignalSet, SignalState};
+pub use self::signal::{DefaultAction, Disposition, Signal, SignalSet, SignalState};
 pub(crate) use self::spawn::HOST_COMMAND_LINE;
-pub use self::spawn::{FdPlan, HostCommand, HostProcess, Loader, Program, SpawnRequest};
-pub use self::stream::{Readiness, Stream, WindowSize};
+pub use self::spawn::{ARG_MAX, FdPlan, HostCommand, HostProcess, Loader, Program, SpawnRequest};
+pub use self::stream::{NamedAs, Readiness, Stream, WindowSize};
 pub use self::table::{ExecPlan, MemoryAccount, ProcessTable, TableLimits};
 pub use self::task::{ProgramFuture, Task};
 pub use self::wait::{WaitFilter, WaitOptions, WaitResult};
 
+use self::lock::RecordFlag;
 use crate::errno::{Errno, SysResult};
 use crate::vfs::{Caller, Place};
 
@@ -130,6 +134,7 @@ pub struct Process {
     child_event: Notify,
     /// Told when this process ends.
     exit_event: Notify,
+    record_locks: RecordFlag,
     start_ns: u64,
     cpu_ns: AtomicU64,
     children_cpu_ns: AtomicU64,
@@ -277,6 +282,17 @@ impl Process {
         )
     }
 
+    /// CPU time used so far in nanoseconds, the slice that is running included: for the process's own question.
+    pub fn cpu_ns_now(&self) -> u64 {
+        self.cpu_ns
+            .load(Ordering::Relaxed)
+            .saturating_add(self.task.slice_ns())
+    }
+
+    fn record_flag(&self) -> &RecordFlag {
+        &self.record_locks
+    }
+
     /// Adds a slice of CPU time.
     pub fn add_cpu_ns(&self, ns: u64) {
         self.cpu_ns.fetch_add(ns, Ordering::Relaxed);
@@ -330,6 +346,7 @@ impl Process {
         }
         let closed = self.fds.lock().close_all();
         drop(closed);
+        self.release_all_record_locks();
         self.set_memory_bytes(0);
         if let Some(table) = self.table.upgrade() {
             table.process_ended(self);

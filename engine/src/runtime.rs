@@ -16,10 +16,7 @@ mod module_cache;
 mod run;
 mod timer;
 
-pub use self::compile::check_module;
-pub(crate) use self::config::Pool;
 pub use self::executor::Runtime;
-pub(crate) use self::executor::RuntimeOptions;
-pub(crate) use self::config::FlavourKind;
-pub use self::module_cache::{CacheStats, ModuleKey, compile_module};
+pub(crate) use self::executor::{RuntimeOptions, Scheduler};
+pub use self::module_cache::{CacheStats, compile_module};
 pub(crate) use self::timer::TimerToken;

@@ -8,7 +8,6 @@ mod files;
 mod host_command;
 mod stdio;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use self::builder::{MountMode, SandboxBuilder};
@@ -42,7 +41,7 @@ pub(crate) struct SandboxShared {
     pub(crate) env: Vec<Vec<u8>>,
     pub(crate) limits: Limits,
     /// Removed at the end; `None` for a data directory that is the embedder's.
-    scratch: Option<PathBuf>,
+    scratch: Option<crate::host::Scratch>,
 }
 
 impl Sandbox {
@@ -68,7 +67,9 @@ impl Sandbox {
 
     /// The engine it belongs to.
     pub fn engine(&self) -> Engine {
-        Engine { shared: Arc::clone(&self.shared.engine) }
+        Engine {
+            shared: Arc::clone(&self.shared.engine),
+        }
     }
 
     /// Processes that it has now.
@@ -97,9 +98,7 @@ impl Sandbox {
 impl Drop for SandboxShared {
     fn drop(&mut self) {
         self.table.end_all();
-        if let Some(scratch) = self.scratch.take() {
-            crate::host::remove_scratch(&scratch);
-        }
+        drop(self.scratch.take());
         self.engine.give_sandbox();
     }
 }

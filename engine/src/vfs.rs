@@ -33,8 +33,8 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use self::devices::DeviceFs;
-pub use self::host_dir::{HostDir, HostDirOptions};
-pub use self::image::{ImageFile, ImageFs, ImageFsBuilder};
+pub use self::host_dir::{HostDescriptors, HostDir, HostDirOptions};
+pub use self::image::{ImageFile, ImageFs, ImageFsBuilder, ImageHostFile, ImageSource};
 pub use self::listing::DirectoryListing;
 pub use self::memory::MemoryFs;
 pub use self::mounts::{Mount, MountFlags};
@@ -44,11 +44,13 @@ pub use self::namespace::{
 pub use self::overlay::OverlayFs;
 pub use self::path::{NAME_MAX, Name, PATH_MAX};
 pub use self::permission::Writable;
-pub use self::procfs::{ProcFs, ProcessSummary, ProcessView};
+pub use self::procfs::{
+    OS_RELEASE, OS_TYPE, PID_MAX, ProcFs, ProcessLimit, ProcessSummary, ProcessView,
+};
 pub use self::quota::{Charge, Quota};
 pub use self::resolve::{Confine, Follow, Place};
 
-use crate::errno::SysResult;
+use crate::errno::{Errno, SysResult};
 
 /// Nanoseconds since the Unix epoch, negative before it.
 pub type Timestamp = i64;
@@ -152,7 +154,8 @@ pub struct DirEntry {
 /// A handle stays good while it is held, whatever happens to its names (POSIX: an unlinked open file lives on). Methods for
 /// another kind of inode answer `NotDirectory` (directory methods) or `Invalid` (`read_link`).
 ///
-/// Back ends check neither permission nor names: the namespace did, and `Writable` proves it.
+/// Back ends check neither permission nor names: the namespace did, and `Writable` proves it. The methods that a file system
+/// without changes has no use for have an answer here: `NotPermitted`.
 pub trait Inode: Send + Sync + Debug + Any {
     /// Attributes, with `dev` 0.
     ///
@@ -180,7 +183,10 @@ pub trait Inode: Send + Sync + Debug + Any {
     ///
     /// # Errors
     /// `Io` from a host.
-    fn set_attributes(&self, writable: &Writable<'_>, change: &SetAttributes) -> SysResult<()>;
+    fn set_attributes(&self, writable: &Writable<'_>, change: &SetAttributes) -> SysResult<()> {
+        let _ = (writable, change);
+        Err(Errno::NotPermitted)
+    }
 
     /// Opens the contents of a regular file or a device.
     ///
@@ -188,11 +194,22 @@ pub trait Inode: Send + Sync + Debug + Any {
     /// `IsDirectory` of a directory, `NoDeviceOrAddress` of what cannot be opened here.
     fn open(&self, access: AccessMode) -> SysResult<Arc<dyn OpenFile>>;
 
+    /// Whether a named pipe of this back end may be opened; the pipe itself is the process layer's.
+    ///
+    /// # Errors
+    /// `NoDeviceOrAddress`.
+    fn open_fifo(&self) -> SysResult<()> {
+        Ok(())
+    }
+
     /// The inode of one name. `.` and `..` never get here.
     ///
     /// # Errors
     /// `NotFound`, `NotDirectory`.
-    fn lookup(&self, name: Name<'_>) -> SysResult<Arc<dyn Inode>>;
+    fn lookup(&self, name: Name<'_>) -> SysResult<Arc<dyn Inode>> {
+        let _ = name;
+        Err(Errno::NotDirectory)
+    }
 
     /// Makes a new inode under a free name.
     ///
@@ -203,25 +220,42 @@ pub trait Inode: Send + Sync + Debug + Any {
         writable: &Writable<'_>,
         name: Name<'_>,
         new: NewInode<'_>,
-    ) -> SysResult<Arc<dyn Inode>>;
+    ) -> SysResult<Arc<dyn Inode>> {
+        let _ = (writable, name, new);
+        Err(Errno::NotPermitted)
+    }
 
     /// Gives `target`, of the same file system, one more name here.
     ///
     /// # Errors
     /// `Exists`, `NotPermitted` for a directory, `CrossDevice`, `TooManyLinks`.
-    fn link(&self, writable: &Writable<'_>, name: Name<'_>, target: &Arc<dyn Inode>) -> SysResult<()>;
+    fn link(
+        &self,
+        writable: &Writable<'_>,
+        name: Name<'_>,
+        target: &Arc<dyn Inode>,
+    ) -> SysResult<()> {
+        let _ = (writable, name, target);
+        Err(Errno::NotPermitted)
+    }
 
     /// Removes a name that is not a directory.
     ///
     /// # Errors
     /// `NotFound`, `IsDirectory`.
-    fn unlink(&self, writable: &Writable<'_>, name: Name<'_>) -> SysResult<()>;
+    fn unlink(&self, writable: &Writable<'_>, name: Name<'_>) -> SysResult<()> {
+        let _ = (writable, name);
+        Err(Errno::NotPermitted)
+    }
 
     /// Removes an empty directory.
     ///
     /// # Errors
     /// `NotFound`, `NotDirectory`, `NotEmpty`.
-    fn remove_directory(&self, writable: &Writable<'_>, name: Name<'_>) -> SysResult<()>;
+    fn remove_directory(&self, writable: &Writable<'_>, name: Name<'_>) -> SysResult<()> {
+        let _ = (writable, name);
+        Err(Errno::NotPermitted)
+    }
 
     /// Renames within one file system; `to_directory` may be `self`. The namespace has excluded that a directory moves into
     /// itself.
@@ -235,13 +269,18 @@ pub trait Inode: Send + Sync + Debug + Any {
         to_directory: &Arc<dyn Inode>,
         to: Name<'_>,
         flags: RenameFlags,
-    ) -> SysResult<()>;
+    ) -> SysResult<()> {
+        let _ = (writable, from, to_directory, to, flags);
+        Err(Errno::NotPermitted)
+    }
 
     /// Reads a symbolic link's target.
     ///
     /// # Errors
     /// `Invalid` when it is none.
-    fn read_link(&self) -> SysResult<Vec<u8>>;
+    fn read_link(&self) -> SysResult<Vec<u8>> {
+        Err(Errno::Invalid)
+    }
 
     /// The link's meaning where it has no path.
     fn magic(&self) -> Option<MagicLink> {
@@ -255,7 +294,10 @@ pub trait Inode: Send + Sync + Debug + Any {
     ///
     /// # Errors
     /// `NotDirectory`, `Io`.
-    fn read_directory(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>>;
+    fn read_directory(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
+        let _ = (cookie, max);
+        Err(Errno::NotDirectory)
+    }
 
     /// Whether [`Inode::read_directory`] reads the whole directory at each call, so that a caller had better ask once for all
     /// entries and keep them.
@@ -274,7 +316,8 @@ pub trait Inode: Send + Sync + Debug + Any {
 
 /// The contents of an open regular file or device. Offsets are the caller's: see `crate::process::Description`.
 ///
-/// No call waits. At most `buffer.len()` bytes move; a short count is not an error.
+/// No call waits. At most `buffer.len()` bytes move; a short count is not an error. What only files with storage have answers
+/// `Invalid` (`NoDevice` for `allocate`) unless it is implemented.
 pub trait OpenFile: Send + Sync + Debug {
     /// Reads at `offset`; 0 is the end of the file. Devices ignore the offset.
     ///
@@ -286,31 +329,46 @@ pub trait OpenFile: Send + Sync + Debug {
     ///
     /// # Errors
     /// `NoSpace`, `Quota`, `FileTooBig`.
-    fn write_at(&self, writable: &Writable<'_>, buffer: &[u8], offset: u64) -> SysResult<usize>;
+    fn write_at(&self, writable: &Writable<'_>, buffer: &[u8], offset: u64) -> SysResult<usize> {
+        let _ = (writable, buffer, offset);
+        Err(Errno::Invalid)
+    }
 
     /// Writes at the end, atomically against other appends; returns the count and the offset behind it.
     ///
     /// # Errors
     /// As [`OpenFile::write_at`].
-    fn append(&self, writable: &Writable<'_>, buffer: &[u8]) -> SysResult<(usize, u64)>;
+    fn append(&self, writable: &Writable<'_>, buffer: &[u8]) -> SysResult<(usize, u64)> {
+        let _ = (writable, buffer);
+        Err(Errno::Invalid)
+    }
 
     /// Truncates or extends with zeros.
     ///
     /// # Errors
     /// `Invalid` where the file has no length, `FileTooBig`, `Quota`.
-    fn set_len(&self, writable: &Writable<'_>, len: u64) -> SysResult<()>;
+    fn set_len(&self, writable: &Writable<'_>, len: u64) -> SysResult<()> {
+        let _ = (writable, len);
+        Err(Errno::Invalid)
+    }
 
     /// Makes sure that `[offset, offset + len)` has storage, growing the file.
     ///
     /// # Errors
     /// As [`OpenFile::set_len`].
-    fn allocate(&self, writable: &Writable<'_>, offset: u64, len: u64) -> SysResult<()>;
+    fn allocate(&self, writable: &Writable<'_>, offset: u64, len: u64) -> SysResult<()> {
+        let _ = (writable, offset, len);
+        Err(Errno::NoDevice)
+    }
 
     /// Makes contents (and, with [`SyncScope::All`], attributes) durable.
     ///
     /// # Errors
     /// `Io` from a host.
-    fn sync(&self, scope: SyncScope) -> SysResult<()>;
+    fn sync(&self, scope: SyncScope) -> SysResult<()> {
+        let _ = scope;
+        Err(Errno::Invalid)
+    }
 
     /// Attributes of the inode behind it, with `dev` 0.
     ///
@@ -322,7 +380,10 @@ pub trait OpenFile: Send + Sync + Debug {
     ///
     /// # Errors
     /// `Io` from a host.
-    fn set_attributes(&self, writable: &Writable<'_>, change: &SetAttributes) -> SysResult<()>;
+    fn set_attributes(&self, writable: &Writable<'_>, change: &SetAttributes) -> SysResult<()> {
+        let _ = (writable, change);
+        Err(Errno::NotPermitted)
+    }
 
     /// Whether offsets mean anything: false for devices without a position.
     fn is_seekable(&self) -> bool {
@@ -352,6 +413,11 @@ pub trait FileSystem: Send + Sync + Debug {
 
     /// Its name in `/proc/mounts`: `tmpfs`, `overlay`, `hostdir`, `proc`, `devtmpfs`, `image`.
     fn kind(&self) -> &'static str;
+
+    /// Whether nothing in it can ever be changed: every mount of it is read-only.
+    fn is_read_only(&self) -> bool {
+        false
+    }
 
     /// Where growth is charged.
     fn quota(&self) -> &Arc<Quota>;

@@ -18,8 +18,10 @@ struct Cursor {
 
 impl Read for Cursor {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count =
-            self.source.read_at(buffer, self.position).map_err(std::io::Error::other)?;
+        let count = self
+            .source
+            .read_at(buffer, self.position)
+            .map_err(std::io::Error::other)?;
         self.position += count as u64;
         Ok(count)
     }
@@ -45,9 +47,17 @@ pub(super) fn index(layout: &Layout, origin: &str) -> Result<Arc<ImageFs>> {
         .iter()
         .filter_map(|program| Some((program.path.clone(), bytes_of(&program.sha256)?)))
         .collect();
-    let cursor = Cursor { source: Arc::clone(&source), position: 0, len };
+    let cursor = Cursor {
+        source: Arc::clone(&source),
+        position: 0,
+        len,
+    };
     build(cursor, &source, &digests).map_err(|error| {
-        ErrorKind::Image { origin: origin.to_owned(), reason: format!("its layer: {error}") }.into()
+        ErrorKind::Image {
+            origin: origin.to_owned(),
+            reason: format!("its layer: {error}"),
+        }
+        .into()
     })
 }
 
@@ -79,7 +89,9 @@ fn build(
             continue;
         }
         let mode = header.mode()? & 0o7777;
-        let mtime = i64::try_from(header.mtime()?).unwrap_or(0).saturating_mul(1_000_000_000);
+        let mtime = i64::try_from(header.mtime()?)
+            .unwrap_or(0)
+            .saturating_mul(1_000_000_000);
         let target = || -> std::io::Result<Vec<u8>> {
             let link = entry.link_name()?.ok_or(std::io::ErrorKind::InvalidData)?;
             Ok(link.as_os_str().as_bytes().to_vec())
@@ -89,8 +101,10 @@ fn build(
             tar::EntryType::Symlink => builder.symlink(path, &target()?, mtime),
             tar::EntryType::Link => builder.hard_link(path, &target()?),
             tar::EntryType::Regular => {
-                let digest =
-                    std::str::from_utf8(path).ok().and_then(|path| digests.get(path)).copied();
+                let digest = std::str::from_utf8(path)
+                    .ok()
+                    .and_then(|path| digests.get(path))
+                    .copied();
                 let file = ImageFile {
                     mode,
                     mtime,

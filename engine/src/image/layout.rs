@@ -32,10 +32,16 @@ impl TryFrom<String> for Digest {
 
     fn try_from(text: String) -> std::result::Result<Self, String> {
         let hex = text.strip_prefix("sha256:").unwrap_or_default();
-        if hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+        if hex.len() == 64
+            && hex
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        {
             Ok(Self(text))
         } else {
-            Err(format!("`{text}` is not `sha256:` with 64 hexadecimal digits"))
+            Err(format!(
+                "`{text}` is not `sha256:` with 64 hexadecimal digits"
+            ))
         }
     }
 }
@@ -44,7 +50,12 @@ impl Digest {
     /// Of some bytes.
     pub fn of(bytes: &[u8]) -> Self {
         let hash = sha2::Sha256::digest(bytes);
-        Self(format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
+        Self(format!(
+            "sha256:{}",
+            hash.iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+        ))
     }
 
     /// The hexadecimal digits.
@@ -125,26 +136,43 @@ pub(super) enum LayoutSource {
 }
 
 fn bad(origin: &str, reason: impl Into<String>) -> Error {
-    ErrorKind::Image { origin: origin.to_owned(), reason: reason.into() }.into()
+    ErrorKind::Image {
+        origin: origin.to_owned(),
+        reason: reason.into(),
+    }
+    .into()
 }
 
 impl LayoutSource {
     pub(super) fn folder(path: &Path) -> Result<Self> {
-        let dir = cap_std::fs::Dir::open_ambient_dir(path, cap_std::ambient_authority())
-            .map_err(|error| bad(&path.display().to_string(), format!("it cannot be opened: {error}")))?;
+        let dir = cap_std::fs::Dir::open_ambient_dir(path, cap_std::ambient_authority()).map_err(
+            |error| {
+                bad(
+                    &path.display().to_string(),
+                    format!("it cannot be opened: {error}"),
+                )
+            },
+        )?;
         Ok(Self::Folder(dir))
     }
 
     pub(super) fn tar(bytes: &'static [u8], origin: &str) -> Result<Self> {
         let mut files = HashMap::new();
         let mut archive = tar::Archive::new(bytes);
-        let entries = archive.entries().map_err(|error| bad(origin, error.to_string()))?;
+        let entries = archive
+            .entries()
+            .map_err(|error| bad(origin, error.to_string()))?;
         for entry in entries {
             let entry = entry.map_err(|error| bad(origin, error.to_string()))?;
             let place = (|| {
                 let start = usize::try_from(entry.raw_file_position()).ok()?;
                 let len = usize::try_from(entry.size()).ok()?;
-                let path = entry.path().ok()?.to_str()?.trim_start_matches("./").to_owned();
+                let path = entry
+                    .path()
+                    .ok()?
+                    .to_str()?
+                    .trim_start_matches("./")
+                    .to_owned();
                 Some((path, (start, len)))
             })();
             files.extend(place);
@@ -206,15 +234,22 @@ impl Layout {
             .map_err(|error| json(error, "index.json"))?;
         let [manifest] = index.manifests.as_slice() else {
             let count = index.manifests.len();
-            return Err(bad(origin, format!("it holds {count} images, one is expected")));
+            return Err(bad(
+                origin,
+                format!("it holds {count} images, one is expected"),
+            ));
         };
         let digest = manifest.digest.clone();
         let blob = |descriptor: &Descriptor| -> Result<Vec<u8>> {
-            let bytes = source.small(&format!("blobs/sha256/{}", descriptor.digest.hex()), origin)?;
+            let bytes =
+                source.small(&format!("blobs/sha256/{}", descriptor.digest.hex()), origin)?;
             let is = Digest::of(&bytes);
             if is != descriptor.digest {
                 let should = &descriptor.digest;
-                return Err(bad(origin, format!("a blob is {is} and should be {should}")));
+                return Err(bad(
+                    origin,
+                    format!("a blob is {is} and should be {should}"),
+                ));
             }
             Ok(bytes)
         };
@@ -224,21 +259,36 @@ impl Layout {
             let is = &manifest.config.media_type;
             return Err(bad(
                 origin,
-                format!("its configuration is `{is}`, a tools image has `{CONFIG_TYPE}`: a Linux image cannot run here"),
+                format!(
+                    "its configuration is `{is}`, a tools image has `{CONFIG_TYPE}`: a Linux image cannot run here"
+                ),
             ));
         }
-        let config: Config =
-            serde_json::from_slice(&blob(&manifest.config)?).map_err(|error| json(error, "config"))?;
+        let config: Config = serde_json::from_slice(&blob(&manifest.config)?)
+            .map_err(|error| json(error, "config"))?;
         if config.sandbar.abi != ABI {
             let is = config.sandbar.abi;
-            return Err(bad(origin, format!("it needs system calls of version {is}, this engine has {ABI}")));
+            return Err(bad(
+                origin,
+                format!("it needs system calls of version {is}, this engine has {ABI}"),
+            ));
         }
         let mut layers = manifest.layers;
         let layer = match (layers.pop(), layers.is_empty()) {
             (Some(layer), true) if layer.media_type == LAYER_TYPE => layer,
-            _ => return Err(bad(origin, format!("it needs exactly one layer of type `{LAYER_TYPE}`"))),
+            _ => {
+                return Err(bad(
+                    origin,
+                    format!("it needs exactly one layer of type `{LAYER_TYPE}`"),
+                ));
+            }
         };
-        Ok(Self { source, digest, layer, programs: config.programs })
+        Ok(Self {
+            source,
+            digest,
+            layer,
+            programs: config.programs,
+        })
     }
 
     pub(super) fn digest(&self) -> &Digest {
@@ -254,8 +304,13 @@ impl Layout {
         let name = format!("blobs/sha256/{}", self.layer.digest.hex());
         let (source, len): (Arc<dyn ImageSource>, u64) = match &self.source {
             LayoutSource::Folder(dir) => {
-                let file = dir.open(&name).map_err(|error| bad(origin, format!("`{name}`: {error}")))?;
-                let len = file.metadata().map_err(|error| bad(origin, error.to_string()))?.len();
+                let file = dir
+                    .open(&name)
+                    .map_err(|error| bad(origin, format!("`{name}`: {error}")))?;
+                let len = file
+                    .metadata()
+                    .map_err(|error| bad(origin, error.to_string()))?
+                    .len();
                 (Arc::new(ImageHostFile::new(file)), len)
             }
             LayoutSource::Tar(bytes, files) => {
@@ -267,7 +322,10 @@ impl Layout {
         };
         if len != self.layer.size {
             let should = self.layer.size;
-            return Err(bad(origin, format!("its layer has {len} bytes and should have {should}")));
+            return Err(bad(
+                origin,
+                format!("its layer has {len} bytes and should have {should}"),
+            ));
         }
         Ok((source, len))
     }

@@ -1,10 +1,11 @@
 //! Open-file descriptions: what descriptors share after `dup`, spawn and inheritance: the offset and the status flags.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use super::lock::WholeLock;
 use super::stream::{Readiness, Stream};
 use super::{GID, UID};
 use crate::errno::{Errno, SysResult};
@@ -51,7 +52,26 @@ pub struct Description {
     access: AccessMode,
     append: AtomicBool,
     nonblocking: AtomicBool,
+    sync: AtomicU8,
     offset: Mutex<u64>,
+    /// Tells descriptions apart: the owner of a `flock`.
+    id: u64,
+    whole_lock: Mutex<Option<WholeLock>>,
+}
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+bitflags::bitflags! {
+    /// When writes are made durable (`O_SYNC` and its like).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct SyncFlags: u8 {
+        /// `O_DSYNC`: contents with each write.
+        const DATA = 1;
+        /// `O_SYNC`: contents and attributes with each write.
+        const ALL = 1 << 1;
+        /// `O_RSYNC`: kept and shown; a read sees what was written in any case.
+        const READ = 1 << 2;
+    }
 }
 
 impl Description {
@@ -90,7 +110,10 @@ impl Description {
             access,
             append: AtomicBool::new(false),
             nonblocking: AtomicBool::new(false),
+            sync: AtomicU8::new(0),
             offset: Mutex::new(0),
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            whole_lock: Mutex::new(None),
         })
     }
 
@@ -118,6 +141,29 @@ impl Description {
     pub fn set_flags(&self, append: bool, nonblocking: bool) {
         self.append.store(append, Ordering::Relaxed);
         self.nonblocking.store(nonblocking, Ordering::Relaxed);
+    }
+
+    /// `O_SYNC` and its like. Whoever writes through the description syncs.
+    pub fn sync_flags(&self) -> SyncFlags {
+        SyncFlags::from_bits_truncate(self.sync.load(Ordering::Relaxed))
+    }
+
+    /// Sets `O_SYNC` and its like.
+    pub fn set_sync_flags(&self, flags: SyncFlags) {
+        self.sync.store(flags.bits(), Ordering::Relaxed);
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Keeps a `flock` until the description is gone; one that it has already is the same lock.
+    pub(super) fn keep_whole_lock(&self, lock: impl FnOnce() -> WholeLock) {
+        self.whole_lock.lock().get_or_insert_with(lock);
+    }
+
+    pub(super) fn take_whole_lock(&self) -> Option<WholeLock> {
+        self.whole_lock.lock().take()
     }
 
     /// The directory it is.
@@ -224,7 +270,8 @@ impl Description {
         let file = match &self.object {
             Object::Stream(_) => return Err(Errno::IllegalSeek),
             Object::Directory(_) => None,
-            Object::File { file, .. } if !file.is_seekable() => return Err(Errno::IllegalSeek),
+            // As Linux's null_lseek: a device without a position is always at 0.
+            Object::File { file, .. } if !file.is_seekable() => return Ok(0),
             Object::File { file, .. } => Some(file),
         };
         let mut offset = self.offset.lock();
@@ -266,13 +313,13 @@ impl Description {
     /// `posix_fallocate`.
     ///
     /// # Errors
-    /// `BadFd` not open for writing, `Invalid` for an empty range, `IllegalSeek` of a pipe, `NoDevice` of a directory,
+    /// `BadFd` not open for writing (as no directory is), `Invalid` for an empty range, `IllegalSeek` of a pipe,
     /// `FileTooBig`, `Quota`, `NoSpace`.
     pub fn allocate(&self, offset: u64, len: u64, max_file_size: u64) -> SysResult<()> {
         let (file, mount) = match &self.object {
             Object::File { file, mount, .. } => (file, mount),
             Object::Stream(_) => return Err(Errno::IllegalSeek),
-            Object::Directory(_) => return Err(Errno::NoDevice),
+            Object::Directory(_) => return Err(Errno::BadFd),
         };
         if !self.access.writes() {
             return Err(Errno::BadFd);
@@ -312,6 +359,10 @@ impl Description {
                 ..file.stat()?
             }),
             Object::Directory(place) => place.stat(),
+            Object::Stream(stream) if let Some(named) = stream.named_as() => Ok(FileStat {
+                dev: named.mount.dev(),
+                ..named.inode.stat()?
+            }),
             Object::Stream(stream) => Ok(FileStat {
                 dev: 0,
                 ino: stream.id(),
@@ -343,7 +394,11 @@ impl Description {
                 file.set_attributes(&writable, change)
             }
             Object::Directory(place) => place.set_attributes(change),
-            Object::Stream(_) => Err(Errno::Invalid),
+            Object::Stream(stream) => {
+                let named = stream.named_as().ok_or(Errno::Invalid)?;
+                let writable = Writable::of_attributes(&named.mount, &named.inode.stat()?)?;
+                named.inode.set_attributes(&writable, change)
+            }
         }
     }
 
@@ -413,6 +468,7 @@ impl Description {
                 label
             }
             Object::Directory(place) => place.path().unwrap_or_else(|_| b"(deleted)".to_vec()),
+            Object::Stream(stream) if let Some(named) = stream.named_as() => named.path.to_vec(),
             Object::Stream(stream) if self.is_terminal() => {
                 format!("/dev/pts/{}", stream.id()).into_bytes()
             }

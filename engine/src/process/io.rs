@@ -1,6 +1,5 @@
 //! Reading, writing and polling by a process: the calls that may wait, and what ends the waiting.
 
-use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -62,7 +61,30 @@ impl Process {
     /// `BadFd`.
     pub fn close_fd(&self, fd: Fd) -> SysResult<()> {
         let closed = self.fds.lock().remove(fd)?;
+        self.release_record_locks(&closed);
         drop(closed);
+        Ok(())
+    }
+
+    /// Puts a description at exactly `fd`, closing what was there.
+    ///
+    /// # Errors
+    /// `BadFd` when `fd` is not below the limit.
+    pub fn place_fd(
+        &self,
+        fd: Fd,
+        description: Arc<Description>,
+        close_on_exec: bool,
+    ) -> SysResult<()> {
+        let replaced = self
+            .fds
+            .lock()
+            .replace(fd, Arc::clone(&description), close_on_exec)?;
+        if let Some(replaced) = replaced
+            && !Arc::ptr_eq(&replaced, &description)
+        {
+            self.release_record_locks(&replaced);
+        }
         Ok(())
     }
 
@@ -71,13 +93,8 @@ impl Process {
     /// # Errors
     /// `BadFd`.
     pub fn dup2_fd(&self, from: Fd, to: Fd, close_on_exec: bool) -> SysResult<()> {
-        let replaced = {
-            let mut fds = self.fds.lock();
-            let description = fds.get(from)?;
-            fds.replace(to, description, close_on_exec)?
-        };
-        drop(replaced);
-        Ok(())
+        let description = self.fd(from)?;
+        self.place_fd(to, description, close_on_exec)
     }
 
     /// Moves `from` to `to`, closing what was at `to` (preview 1 `fd_renumber`: both must be open).
@@ -96,7 +113,9 @@ impl Process {
             let description = fds.remove(from)?;
             fds.replace(to, description, close_on_exec)?
         };
-        drop(replaced);
+        if let Some(replaced) = replaced {
+            self.release_record_locks(&replaced);
+        }
         Ok(())
     }
 
@@ -291,6 +310,19 @@ impl Process {
         }
     }
 
+    /// What a descriptor link (`/dev/fd/N`, `/proc/PID/fd/N`) means.
+    ///
+    /// # Errors
+    /// `NotFound` when the process is gone or the descriptor is not open.
+    pub fn linked(&self, pid: u32, fd: Fd) -> SysResult<Arc<Description>> {
+        let description = if pid == self.pid {
+            self.fd(fd)
+        } else {
+            self.table()?.get(pid).ok_or(Errno::NotFound)?.fd(fd)
+        };
+        description.map_err(|_| Errno::NotFound)
+    }
+
     /// Opens what a descriptor link (`/dev/fd/N`) means, as Linux does: a stream gives the same object, a file is opened anew.
     ///
     /// # Errors
@@ -301,12 +333,7 @@ impl Process {
         fd: Fd,
         access: crate::vfs::AccessMode,
     ) -> SysResult<Arc<Description>> {
-        let description = if pid == self.pid {
-            self.fd(fd)
-        } else {
-            self.table()?.get(pid).ok_or(Errno::NotFound)?.fd(fd)
-        }
-        .map_err(|_| Errno::NotFound)?;
+        let description = self.linked(pid, fd)?;
         match description.object() {
             Object::Stream(stream) => {
                 if !description.access().allows(access) {

@@ -22,7 +22,10 @@ pub struct Job {
 impl Job {
     /// A job whose processes together may use this much fuel; `None` does not count it.
     pub fn new(fuel_limit: Option<u64>) -> std::sync::Arc<Self> {
-        std::sync::Arc::new(Self { fuel_limit, ..Self::default() })
+        std::sync::Arc::new(Self {
+            fuel_limit,
+            ..Self::default()
+        })
     }
 
     /// The most fuel that its processes together may use.
@@ -32,7 +35,8 @@ impl Job {
 
     /// Fuel that is left of the limit; `u64::MAX` without one.
     pub fn fuel_left(&self) -> u64 {
-        self.fuel_limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.fuel()))
+        self.fuel_limit
+            .map_or(u64::MAX, |limit| limit.saturating_sub(self.fuel()))
     }
 
     /// Says that no member may start another process: the first step of ending it.

@@ -25,16 +25,54 @@ struct Inner {
     bytes: VecDeque<u8>,
     readers: usize,
     writers: usize,
+    /// Read and write ends ever opened: what opening a named pipe waits for.
+    opened: (u64, u64),
 }
 
+/// What both ends share.
 #[derive(Debug)]
-struct Pipe {
+pub(super) struct Pipe {
     id: u64,
     inner: Mutex<Inner>,
     changed: Arc<Notify>,
 }
 
 impl Pipe {
+    /// One that nobody has open yet: a named pipe's.
+    pub(super) fn without_ends() -> Arc<Self> {
+        Arc::new(Self {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            inner: Mutex::new(Inner {
+                bytes: VecDeque::new(),
+                readers: 0,
+                writers: 0,
+                opened: (0, 0),
+            }),
+            changed: Arc::new(Notify::new()),
+        })
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(super) fn changed(&self) -> &Notify {
+        &self.changed
+    }
+
+    /// Read and write ends that were ever opened.
+    pub(super) fn opened(&self) -> (u64, u64) {
+        self.inner.lock().opened
+    }
+
+    pub(super) fn has_reader(&self) -> bool {
+        self.inner.lock().readers > 0
+    }
+
+    pub(super) fn has_writer(&self) -> bool {
+        self.inner.lock().writers > 0
+    }
+
     fn with<T>(&self, change: impl FnOnce(&mut Inner) -> T) -> T {
         let result = change(&mut self.inner.lock());
         self.changed.notify_waiters();
@@ -52,23 +90,26 @@ pub struct PipeWriter(Arc<Pipe>);
 
 /// A new pipe.
 pub fn pipe() -> (PipeReader, PipeWriter) {
-    let pipe = Arc::new(Pipe {
-        id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
-        inner: Mutex::new(Inner {
-            bytes: VecDeque::new(),
-            readers: 1,
-            writers: 1,
-        }),
-        changed: Arc::new(Notify::new()),
-    });
-    (PipeReader(Arc::clone(&pipe)), PipeWriter(pipe))
+    let pipe = Pipe::without_ends();
+    (PipeReader::on(&pipe), PipeWriter::on(&pipe))
 }
 
 impl PipeWriter {
     /// Another write end of the pipe that this reader reads: for opening a named pipe again.
     pub fn of(reader: &PipeReader) -> Self {
-        reader.0.with(|inner| inner.writers += 1);
-        Self(Arc::clone(&reader.0))
+        Self::on(&reader.0)
+    }
+
+    pub(super) fn on(pipe: &Arc<Pipe>) -> Self {
+        pipe.with(|inner| {
+            inner.writers += 1;
+            inner.opened.1 += 1;
+        });
+        Self(Arc::clone(pipe))
+    }
+
+    pub(super) fn pipe(&self) -> &Pipe {
+        &self.0
     }
 
     /// What is notified of every change, for waiting without borrowing.
@@ -78,15 +119,26 @@ impl PipeWriter {
 
     /// Whether anybody can read what is written.
     pub fn has_reader(&self) -> bool {
-        self.0.inner.lock().readers > 0
+        self.0.has_reader()
     }
 }
 
 impl PipeReader {
     /// Another read end of the pipe that this writer writes.
     pub fn of(writer: &PipeWriter) -> Self {
-        writer.0.with(|inner| inner.readers += 1);
-        Self(Arc::clone(&writer.0))
+        Self::on(&writer.0)
+    }
+
+    pub(super) fn on(pipe: &Arc<Pipe>) -> Self {
+        pipe.with(|inner| {
+            inner.readers += 1;
+            inner.opened.0 += 1;
+        });
+        Self(Arc::clone(pipe))
+    }
+
+    pub(super) fn pipe(&self) -> &Pipe {
+        &self.0
     }
 
     /// What is notified of every change, for waiting without borrowing.
@@ -96,7 +148,7 @@ impl PipeReader {
 
     /// Whether anybody can still write.
     pub fn has_writer(&self) -> bool {
-        self.0.inner.lock().writers > 0
+        self.0.has_writer()
     }
 }
 

@@ -207,16 +207,25 @@ impl SignalState {
 
     /// Whether a handled, unblocked signal is waiting to be taken.
     pub fn interrupts(&self) -> bool {
-        self.deliverable() != 0
+        self.deliverable().0 != 0
     }
 
-    fn deliverable(&self) -> u32 {
-        self.pending().0 & self.handled().0 & !self.blocked().0
+    /// The handled, unblocked signals that are pending: they stay so until they are taken.
+    pub fn deliverable(&self) -> SignalSet {
+        SignalSet(self.pending().0 & self.handled().0 & !self.blocked().0)
+    }
+
+    /// Makes exactly these signals ignored, as a program that `exec` starts is told to; the others fall back to the default.
+    pub fn set_ignored(&self, to: SignalSet) {
+        let to = to.blockable().0;
+        self.handled.store(0, Ordering::SeqCst);
+        self.ignored.store(to, Ordering::SeqCst);
+        self.pending.fetch_and(!to, Ordering::SeqCst);
     }
 
     /// Takes the handled, unblocked signals that are pending.
     pub fn take(&self) -> SignalSet {
-        let taken = self.deliverable();
+        let taken = self.deliverable().0;
         self.pending.fetch_and(!taken, Ordering::SeqCst);
         SignalSet(taken)
     }

@@ -2,7 +2,6 @@
 //!
 //! Source: execve(2) and execvp(3): `#!` lines run their interpreter, a name without `/` is looked up on PATH.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 

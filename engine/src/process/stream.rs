@@ -1,11 +1,12 @@
 //! What a descriptor can be besides a file: something that may have to be waited for.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use tokio::sync::Notify;
 
 use crate::errno::{Errno, SysResult};
-use crate::vfs::FileType;
+use crate::vfs::{FileType, Inode, Mount};
 
 /// What can be done with a stream at this moment without waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,17 @@ pub struct WindowSize {
     pub rows: u16,
     /// Characters in a line.
     pub columns: u16,
+}
+
+/// The name that a named pipe was opened by.
+#[derive(Clone, Debug)]
+pub struct NamedAs {
+    /// Its inode.
+    pub inode: Arc<dyn Inode>,
+    /// The mount it was reached through.
+    pub mount: Arc<Mount>,
+    /// Its absolute path.
+    pub path: Arc<[u8]>,
 }
 
 /// A pipe's end, a host stream, a capture of output.
@@ -69,6 +81,11 @@ pub trait Stream: Send + Sync + Debug {
 
     /// A number that tells streams apart: `fstat`'s inode, `pipe:[N]`.
     fn id(&self) -> u64;
+
+    /// The file that it was opened by: `fstat` and `fchmod` are about that one.
+    fn named_as(&self) -> Option<&NamedAs> {
+        None
+    }
 
     /// The size of the window when it is a terminal.
     fn window(&self) -> Option<WindowSize> {

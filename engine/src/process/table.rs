@@ -9,8 +9,10 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::fd_table::FdTable;
+use super::fifo::FifoTable;
 use super::job::Job;
 use super::limits::{Resource, ResourceLimits};
+use super::lock::{LockTable, RecordFlag};
 use super::signal::{Delivery, Signal, SignalState};
 use super::spawn::{HostCommand, Loader, Search, SpawnRequest};
 use super::task::Task;
@@ -111,6 +113,9 @@ pub struct ProcessTable {
     memory: Arc<MemoryAccount>,
     inner: Mutex<Inner>,
     host_commands: Mutex<HashMap<Vec<u8>, Arc<dyn HostCommand>>>,
+    plain_preopens: Mutex<Option<Vec<(Vec<u8>, Vec<u8>)>>>,
+    locks: Arc<LockTable>,
+    fifos: FifoTable,
     started_at: Instant,
     total_started: AtomicU32,
     /// Told when the last process has ended.
@@ -135,6 +140,9 @@ impl ProcessTable {
                 next_pid: INIT_PID + 1,
             }),
             host_commands: Mutex::new(HashMap::new()),
+            plain_preopens: Mutex::new(None),
+            locks: Arc::default(),
+            fifos: FifoTable::default(),
             started_at: Instant::now(),
             total_started: AtomicU32::new(0),
             idle: Notify::new(),
@@ -173,6 +181,25 @@ impl ProcessTable {
 
     pub(super) fn host_command(&self, name: &[u8]) -> Option<Arc<dyn HostCommand>> {
         self.host_commands.lock().get(name).cloned()
+    }
+
+    /// Says which directories plain preview 1 modules find preopened, from descriptor 3 on: the name that they see and the
+    /// absolute path in the namespace. The default is the list in docs/guest-abi.md.
+    pub fn set_plain_preopens(&self, preopens: Vec<(Vec<u8>, Vec<u8>)>) {
+        *self.plain_preopens.lock() = Some(preopens);
+    }
+
+    /// What [`ProcessTable::set_plain_preopens`] has set.
+    pub fn plain_preopens(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+        self.plain_preopens.lock().clone()
+    }
+
+    pub(super) fn locks(&self) -> &Arc<LockTable> {
+        &self.locks
+    }
+
+    pub(super) fn fifos(&self) -> &FifoTable {
+        &self.fifos
     }
 
     /// A process, zombie or not.
@@ -388,6 +415,7 @@ impl ProcessTable {
             task: Task::new(),
             child_event: Notify::new(),
             exit_event: Notify::new(),
+            record_locks: RecordFlag::default(),
             start_ns: self.uptime_ns(),
             cpu_ns: AtomicU64::new(0),
             children_cpu_ns: AtomicU64::new(0),
@@ -671,6 +699,9 @@ impl Process {
     pub fn become_program(&self, plan: ExecPlan) -> super::Program {
         let ExecPlan { resolved, env, cwd } = plan;
         let closed = self.fds.lock().close_on_exec_all();
+        for description in &closed {
+            self.release_record_locks(description);
+        }
         self.signals.reset_handlers();
         let mut state = self.state.lock();
         state.args = resolved.args.into();

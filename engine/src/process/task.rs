@@ -5,7 +5,6 @@
 //! future at this moment, does the killer leave it to that thread: guest code sees the flag at its next epoch tick, and the
 //! poller looks again after it has unlocked the slot.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -33,6 +32,8 @@ pub struct Task {
     stopped: AtomicBool,
     /// Something for the guest's attention: a signal to put in its word.
     attention: AtomicBool,
+    /// When the slice that is running began.
+    slice: Mutex<Option<Instant>>,
 }
 
 impl std::fmt::Debug for Task {
@@ -54,6 +55,7 @@ impl Task {
             killed_by: AtomicU8::new(0),
             stopped: AtomicBool::new(false),
             attention: AtomicBool::new(false),
+            slice: Mutex::new(None),
         }
     }
 
@@ -74,6 +76,14 @@ impl Task {
     /// Whether some thread is running it at this moment.
     pub fn is_polled(&self) -> bool {
         self.slot.is_locked()
+    }
+
+    /// Nanoseconds since the slice that is running began.
+    pub(super) fn slice_ns(&self) -> u64 {
+        let started = *self.slice.lock();
+        started.map_or(0, |started| {
+            u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        })
     }
 
     pub(super) fn set_attention(&self) {
@@ -152,7 +162,9 @@ impl Process {
             return Poll::Ready(());
         }
         let started = Instant::now();
+        *self.task.slice.lock() = Some(started);
         let result = future.as_mut().poll(context);
+        *self.task.slice.lock() = None;
         self.add_cpu_ns(u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
         match result {
             Poll::Ready(status) => {

@@ -69,7 +69,12 @@ impl CacheDir {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let failed = |what: &'static str| {
             move |source: std::io::Error| -> Error {
-                ErrorKind::HostIo { what, path: path.to_owned(), source }.into()
+                ErrorKind::HostIo {
+                    what,
+                    path: path.to_owned(),
+                    source,
+                }
+                .into()
             }
         };
         crate::host::create_private_dir(path).map_err(failed("create cache directory"))?;
@@ -88,7 +93,9 @@ impl CacheDir {
             rustix::fs::fchmod(&dir, Mode::RWXU)
                 .map_err(|error| failed("protect cache directory")(error.into()))?;
         }
-        Ok(Self { path: path.to_owned() })
+        Ok(Self {
+            path: path.to_owned(),
+        })
     }
 
     fn code(&self, key: &ModuleKey) -> PathBuf {
@@ -102,16 +109,27 @@ impl CacheDir {
     /// A lock that other processes respect; `None` where the file system has none, which costs only double work.
     pub(super) fn lock(&self, key: &ModuleKey) -> Option<File> {
         let path = self.path.join(format!("{}.lock", hex(key)));
-        let file = OpenOptions::new().create(true).write(true).truncate(false).open(path).ok()?;
+        let file = OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .open(path)
+            .ok()?;
         rustix::fs::flock(&file, FlockOperation::LockExclusive).ok()?;
         Some(file)
     }
 
     /// The checked entry.
     pub(super) fn get(&self, key: &ModuleKey) -> Entry {
-        let Ok(mut file) = File::open(self.code(key)) else { return Entry::Missing };
-        let Some(index) = self.read_index(key) else { return Entry::Damaged };
-        let Ok(stat) = rustix::fs::fstat(&file) else { return Entry::Damaged };
+        let Ok(mut file) = File::open(self.code(key)) else {
+            return Entry::Missing;
+        };
+        let Some(index) = self.read_index(key) else {
+            return Entry::Damaged;
+        };
+        let Ok(stat) = rustix::fs::fstat(&file) else {
+            return Entry::Damaged;
+        };
         if identity(&stat, index.sha256.clone()) == index {
             return Entry::Good(file);
         }
@@ -180,10 +198,17 @@ impl CacheDir {
         if room == u64::MAX {
             return;
         }
-        let Ok(list) = std::fs::read_dir(&self.path) else { return };
+        let Ok(list) = std::fs::read_dir(&self.path) else {
+            return;
+        };
         let mut entries: Vec<_> = list
             .flatten()
-            .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "cwasm"))
+            .filter(|entry| {
+                entry
+                    .path()
+                    .extension()
+                    .is_some_and(|extension| extension == "cwasm")
+            })
             .filter_map(|entry| {
                 let meta = entry.metadata().ok()?;
                 let used = meta.accessed().or_else(|_| meta.modified()).ok()?;
@@ -223,7 +248,9 @@ mod tests {
         let (_temp, dir) = dir();
         assert!(matches!(dir.get(&KEY), Entry::Missing));
         drop(dir.put(&KEY, b"code", u64::MAX).expect("put"));
-        let Entry::Good(mut file) = dir.get(&KEY) else { panic!("the entry is not good") };
+        let Entry::Good(mut file) = dir.get(&KEY) else {
+            panic!("the entry is not good")
+        };
         let mut text = String::new();
         file.read_to_string(&mut text).expect("read");
         assert_eq!(text, "code");
@@ -253,7 +280,9 @@ mod tests {
         drop(dir.put(&[1; 32], &[0; 100], 250).expect("put"));
         drop(dir.put(&[2; 32], &[0; 100], 250).expect("put"));
         drop(dir.put(&[3; 32], &[0; 100], 250).expect("put"));
-        let left = (1..=3).filter(|n| matches!(dir.get(&[*n; 32]), Entry::Good(_))).count();
+        let left = (1..=3)
+            .filter(|n| matches!(dir.get(&[*n; 32]), Entry::Good(_)))
+            .count();
         assert_eq!(left, 2);
         assert!(matches!(dir.get(&[3; 32]), Entry::Good(_)));
     }

@@ -22,12 +22,19 @@ const CHILD_TIME: Duration = Duration::from_secs(30);
 /// A sentence with the limit, its value and the module's.
 pub fn check_module(wasm: &[u8], limits: &ModuleLimits) -> Result<(), String> {
     if wasm.len() > limits.module_bytes {
-        return Err(format!("the module has {} bytes, at most {} are allowed", wasm.len(), limits.module_bytes));
+        return Err(format!(
+            "the module has {} bytes, at most {} are allowed",
+            wasm.len(),
+            limits.module_bytes
+        ));
     }
     let mut functions: u32 = 0;
     for payload in Parser::new(0).parse_all(wasm) {
         match payload.map_err(|error| format!("not a WebAssembly module: {error}"))? {
-            Payload::Version { encoding: wasmparser::Encoding::Component, .. } => {
+            Payload::Version {
+                encoding: wasmparser::Encoding::Component,
+                ..
+            } => {
                 return Err("a component; only core modules of WASI preview 1 run".into());
             }
             Payload::CodeSectionStart { count, .. } if count > limits.functions => {
@@ -59,7 +66,9 @@ fn check_body(
         ));
     }
     let mut locals: u32 = 0;
-    let reader = body.get_locals_reader().map_err(|error| format!("function {index}: {error}"))?;
+    let reader = body
+        .get_locals_reader()
+        .map_err(|error| format!("function {index}: {error}"))?;
     for group in reader {
         let (count, _) = group.map_err(|error| format!("function {index}: {error}"))?;
         locals = locals.saturating_add(count);
@@ -78,8 +87,15 @@ fn check_body(
 ///
 /// # Errors
 /// What it said on standard error, or that it took too long.
-#[expect(clippy::disallowed_methods, reason = "the one child process that the engine starts")]
-pub(super) fn compile_in_child(program: &Path, flavour: &str, wasm: &[u8]) -> Result<Vec<u8>, String> {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one child process that the engine starts"
+)]
+pub(super) fn compile_in_child(
+    program: &Path,
+    flavour: &str,
+    wasm: &[u8],
+) -> Result<Vec<u8>, String> {
     let mut child = Command::new(program)
         .args(["compile-module", flavour])
         .env_clear()
@@ -87,7 +103,12 @@ pub(super) fn compile_in_child(program: &Path, flavour: &str, wasm: &[u8]) -> Re
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("the compiler `{}` cannot be started: {error}", program.display()))?;
+        .map_err(|error| {
+            format!(
+                "the compiler `{}` cannot be started: {error}",
+                program.display()
+            )
+        })?;
     let result = converse(&mut child, wasm);
     if result.is_err() {
         // Both may fail only because it has ended.
@@ -111,20 +132,28 @@ fn converse(child: &mut std::process::Child, wasm: &[u8]) -> Result<Vec<u8>, Str
         (&mut stderr).take(4096).read_to_string(&mut text).ok();
         text
     });
-    stdin.write_all(wasm).map_err(|error| format!("the compiler stopped reading: {error}"))?;
+    stdin
+        .write_all(wasm)
+        .map_err(|error| format!("the compiler stopped reading: {error}"))?;
     drop(stdin);
     let deadline = Instant::now() + CHILD_TIME;
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
             Ok(None) if Instant::now() > deadline => {
-                return Err(format!("compiling took more than {} seconds", CHILD_TIME.as_secs()));
+                return Err(format!(
+                    "compiling took more than {} seconds",
+                    CHILD_TIME.as_secs()
+                ));
             }
             Ok(None) => std::thread::sleep(Duration::from_millis(2)),
             Err(error) => return Err(error.to_string()),
         }
     };
-    let code = output.join().map_err(|_| lost())?.map_err(|error| error.to_string())?;
+    let code = output
+        .join()
+        .map_err(|_| lost())?
+        .map_err(|error| error.to_string())?;
     if status.success() {
         return Ok(code);
     }
@@ -139,8 +168,12 @@ fn converse(child: &mut std::process::Child, wasm: &[u8]) -> Result<Vec<u8>, Str
 mod tests {
     use super::*;
 
-    const SMALL: ModuleLimits =
-        ModuleLimits { module_bytes: 200, body_bytes: 30, locals: 10, functions: 2 };
+    const SMALL: ModuleLimits = ModuleLimits {
+        module_bytes: 200,
+        body_bytes: 30,
+        locals: 10,
+        functions: 2,
+    };
 
     fn check(text: &str) -> Result<(), String> {
         check_module(&wat::parse_str(text).expect("a module"), &SMALL)
@@ -148,17 +181,32 @@ mod tests {
 
     #[test]
     fn each_limit_holds_at_it_and_refuses_one_above() {
-        assert_eq!(check("(module (func (local i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)))"), Ok(()));
+        assert_eq!(
+            check("(module (func (local i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)))"),
+            Ok(())
+        );
         let locals = check("(module (func (local i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)))");
-        assert_eq!(locals, Err("function 0 has 11 locals, at most 10 are allowed".into()));
+        assert_eq!(
+            locals,
+            Err("function 0 has 11 locals, at most 10 are allowed".into())
+        );
         assert_eq!(check("(module (func) (func))"), Ok(()));
         let functions = check("(module (func) (func) (func))");
-        assert_eq!(functions, Err("the module has 3 functions, at most 2 are allowed".into()));
+        assert_eq!(
+            functions,
+            Err("the module has 3 functions, at most 2 are allowed".into())
+        );
         let body = |nops: usize| check(&format!("(module (func {}))", "nop ".repeat(nops)));
         assert_eq!(body(28), Ok(()));
-        assert_eq!(body(29), Err("function 0 has 31 bytes of code, at most 30 are allowed".into()));
+        assert_eq!(
+            body(29),
+            Err("function 0 has 31 bytes of code, at most 30 are allowed".into())
+        );
         let data = |bytes: usize| {
-            check(&format!("(module (memory 1) (data (i32.const 0) \"{}\"))", "x".repeat(bytes)))
+            check(&format!(
+                "(module (memory 1) (data (i32.const 0) \"{}\"))",
+                "x".repeat(bytes)
+            ))
         };
         let small = data(100);
         assert_eq!(small, Ok(()));

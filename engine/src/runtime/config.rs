@@ -51,7 +51,9 @@ pub(crate) fn engine(kind: FlavourKind, slots: u32) -> Result<(Engine, Pool)> {
 /// needs some too. Source: `vm.max_map_count`, 65,530 on a stock Linux.
 pub(crate) fn slots(wanted: u32) -> u32 {
     let possible = crate::host::max_mappings().saturating_sub(10_000) / 8;
-    wanted.min(u32::try_from(possible).unwrap_or(u32::MAX)).max(16)
+    wanted
+        .min(u32::try_from(possible).unwrap_or(u32::MAX))
+        .max(16)
 }
 
 fn base(kind: FlavourKind) -> Result<Config> {
@@ -65,7 +67,7 @@ fn base(kind: FlavourKind) -> Result<Config> {
         .memory_guaranteed_dense_image_size(128 << 20)
         .cranelift_opt_level(OptLevel::Speed)
         // Five microseconds for each `proc_exit`, and nobody sees it.
-        .wasm_backtrace(false)
+        .wasm_backtrace_max_frames(None)
         .generate_address_map(false)
         .native_unwind_info(false)
         .epoch_interruption(kind == FlavourKind::Epoch)
@@ -110,7 +112,14 @@ fn baseline(config: &mut Config) -> Result<()> {
         what: "choose the compiler's target",
         reason: format!("{error:#}"),
     })?;
-    for flag in ["has_cmpxchg16b", "has_sse3", "has_ssse3", "has_sse41", "has_sse42", "has_popcnt"] {
+    for flag in [
+        "has_cmpxchg16b",
+        "has_sse3",
+        "has_ssse3",
+        "has_sse41",
+        "has_sse42",
+        "has_popcnt",
+    ] {
         // SAFETY: the flag only lets Cranelift emit instructions of x86-64-v2; wasmtime checks that this processor has them
         // when it loads the code.
         unsafe {
@@ -138,9 +147,11 @@ fn pool(slots: u32) -> PoolingAllocationConfig {
         .decommit_batch_size(32);
     // Keeping pages saves faults; without PAGEMAP_SCAN it would write to pages that were never touched.
     if pagemap {
-        pool.linear_memory_keep_resident(4 << 20).table_keep_resident(64 << 10);
+        pool.linear_memory_keep_resident(4 << 20)
+            .table_keep_resident(64 << 10);
     } else {
-        pool.linear_memory_keep_resident(64 << 10).table_keep_resident(0);
+        pool.linear_memory_keep_resident(64 << 10)
+            .table_keep_resident(0);
     }
     pool
 }
@@ -150,6 +161,10 @@ pub(crate) fn compiler(kind: FlavourKind) -> Result<Engine> {
     let mut config = base(kind)?;
     config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
     Engine::new(&config).map_err(|error| {
-        ErrorKind::Runtime { what: "set up wasmtime", reason: format!("{error:#}") }.into()
+        ErrorKind::Runtime {
+            what: "set up wasmtime",
+            reason: format!("{error:#}"),
+        }
+        .into()
     })
 }

@@ -18,8 +18,8 @@ use super::module_cache::{CacheStats, ModuleCache};
 use super::timer::{Timer, TimerToken};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::EPOCH_TICK;
-use crate::vfs::{AccessMode, ImageFs};
 use crate::process::{ExitStatus, Loader, Process, Program, ProgramFuture, Signal};
+use crate::vfs::{AccessMode, ImageFs};
 
 /// Ticks without a running guest after which the ticker sleeps: waking it costs more than a few idle ticks.
 const IDLE_TICKS: u32 = 20;
@@ -49,12 +49,18 @@ pub struct Runtime {
 
 impl std::fmt::Debug for Runtime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Runtime").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("Runtime")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
 }
 
 fn thread_error(error: &std::io::Error) -> Error {
-    ErrorKind::Runtime { what: "start the engine's threads", reason: error.to_string() }.into()
+    ErrorKind::Runtime {
+        what: "start the engine's threads",
+        reason: error.to_string(),
+    }
+    .into()
 }
 
 impl Runtime {
@@ -63,8 +69,10 @@ impl Runtime {
     /// # Errors
     /// `Runtime` when wasmtime or the operating system refuses.
     pub(crate) fn new(options: RuntimeOptions) -> Result<Arc<Self>> {
-        let options =
-            RuntimeOptions { processes: config::slots(options.processes), ..options };
+        let options = RuntimeOptions {
+            processes: config::slots(options.processes),
+            ..options
+        };
         let epoch = ModuleCache::new(FlavourKind::Epoch, &options)?;
         let threads = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(crate::host::cpus() as usize + 2)
@@ -122,10 +130,18 @@ impl Runtime {
             reason: format!("{}: {reason}", String::from_utf8_lossy(path)),
         };
         let inode = fs.find(path).map_err(|errno| failed(errno.to_string()))?;
-        let file = inode.open(AccessMode::Read).map_err(|errno| failed(errno.to_string()))?;
-        let program = Program::Module { inode, file, path: path.into() };
+        let file = inode
+            .open(AccessMode::Read)
+            .map_err(|errno| failed(errno.to_string()))?;
+        let program = Program::Module {
+            inode,
+            file,
+            path: path.into(),
+        };
         let loaded = self.epoch.load(self, &program).await;
-        loaded.map(drop).map_err(|reason| failed(reason.to_string()).into())
+        loaded
+            .map(drop)
+            .map_err(|reason| failed(reason.to_string()).into())
     }
 
     /// Processes at a time that this engine can hold.
@@ -161,7 +177,8 @@ impl Loader for Scheduler {
 
     fn schedule(&self, process: Arc<Process>) {
         let ticker = Arc::clone(&self.0.ticker);
-        if ticker.engine.get().is_none() && ticker.engine.set(self.0.epoch.engine().clone()).is_ok() {
+        if ticker.engine.get().is_none() && ticker.engine.set(self.0.epoch.engine().clone()).is_ok()
+        {
             Ticker::start(&ticker);
         }
         self.0.spawn(std::future::poll_fn(move |context| {
@@ -169,7 +186,10 @@ impl Loader for Scheduler {
             let result = std::panic::catch_unwind(AssertUnwindSafe(|| process.poll(context)));
             ticker.leave();
             result.unwrap_or_else(|_| {
-                tracing::error!(pid = process.pid(), "a host call panicked; its process was ended");
+                tracing::error!(
+                    pid = process.pid(),
+                    "a host call panicked; its process was ended"
+                );
                 process.finish(ExitStatus::Signaled(Signal::ABRT));
                 Poll::Ready(())
             })
@@ -241,12 +261,16 @@ impl Ticker {
             .spawn(move || ticker.run());
         match spawned {
             Ok(join) => drop(this.thread.set(join.thread().clone())),
-            Err(error) => tracing::error!(%error, "no thread for time slices: guests cannot be interrupted"),
+            Err(error) => {
+                tracing::error!(%error, "no thread for time slices: guests cannot be interrupted")
+            }
         }
     }
 
     fn run(&self) {
-        let Some(engine) = self.engine.get() else { return };
+        let Some(engine) = self.engine.get() else {
+            return;
+        };
         let mut idle = 0;
         let mut seen = 0;
         while !self.ended.load(Ordering::SeqCst) {

@@ -15,7 +15,10 @@ pub(super) struct Guest {
 
 impl Guest {
     pub(super) fn new(context: Context, process: Arc<Process>) -> Self {
-        Self { context, limiter: Limiter::new(process) }
+        Self {
+            context,
+            limiter: Limiter::new(process),
+        }
     }
 }
 

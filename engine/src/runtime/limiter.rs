@@ -22,8 +22,17 @@ pub(super) struct Limiter {
 
 impl Limiter {
     pub(super) fn new(process: Arc<Process>) -> Self {
-        let account = process.table().ok().map(|table| Arc::clone(table.memory_account()));
-        Self { process, account, memory_bytes: 0, table_elements: 0, refused_bytes: None }
+        let account = process
+            .table()
+            .ok()
+            .map(|table| Arc::clone(table.memory_account()));
+        Self {
+            process,
+            account,
+            memory_bytes: 0,
+            table_elements: 0,
+            refused_bytes: None,
+        }
     }
 }
 
@@ -41,7 +50,10 @@ impl ResourceLimiter for Limiter {
         let total = self.memory_bytes.saturating_add(more);
         let (limit, _) = self.process.limit(Resource::AddressSpace);
         let granted = total <= limit
-            && self.account.as_ref().is_some_and(|account| account.try_take(more));
+            && self
+                .account
+                .as_ref()
+                .is_some_and(|account| account.try_take(more));
         if granted {
             self.memory_bytes = total;
             self.process.set_memory_bytes(total);
@@ -57,7 +69,9 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let total = self.table_elements.saturating_add(desired.saturating_sub(current));
+        let total = self
+            .table_elements
+            .saturating_add(desired.saturating_sub(current));
         if maximum.is_some_and(|maximum| desired > maximum) || total > TABLE_ELEMENTS {
             return Ok(false);
         }

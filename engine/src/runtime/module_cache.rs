@@ -4,7 +4,10 @@
 //! this user can enter; an entry is written under another name, made durable, renamed, and never changed in place; its SHA-256
 //! stands in an index together with the file's identity. An entry whose identity is not the index's is hashed again, and one whose
 //! hash is not the index's is thrown away and compiled anew. The file that was checked is the file that is mapped.
-#![expect(unsafe_code, reason = "loading compiled code is unsafe; the invariants above make it sound")]
+#![expect(
+    unsafe_code,
+    reason = "loading compiled code is unsafe; the invariants above make it sound"
+)]
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -39,7 +42,9 @@ pub(super) struct Loaded {
 
 impl std::fmt::Debug for Loaded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Loaded").field("personality", &self.personality).finish_non_exhaustive()
+        f.debug_struct("Loaded")
+            .field("personality", &self.personality)
+            .finish_non_exhaustive()
     }
 }
 
@@ -150,7 +155,11 @@ impl ModuleCache {
         if let Some(done) = cell.get() {
             return done.clone();
         }
-        let job = Job { digest, wasm, file: Arc::clone(file) };
+        let job = Job {
+            digest,
+            wasm,
+            file: Arc::clone(file),
+        };
         cell.get_or_init(|| async {
             let runtime = Arc::clone(runtime);
             let kind = self.kind;
@@ -160,7 +169,9 @@ impl ModuleCache {
             };
             match tokio::task::spawn_blocking(work).await {
                 Ok(result) => result.map(Arc::new),
-                Err(_) => Err("the compiler failed; this is a bug of Sandbar's or wasmtime's".into()),
+                Err(_) => {
+                    Err("the compiler failed; this is a bug of Sandbar's or wasmtime's".into())
+                }
             }
         })
         .await
@@ -185,7 +196,11 @@ impl ModuleCache {
 
     fn prepare(&self, job: Job) -> std::result::Result<Loaded, Arc<str>> {
         let key = self.key(&job.digest);
-        let dir = if job.wasm.is_none() { &self.image_dir } else { &self.guest_dir };
+        let dir = if job.wasm.is_none() {
+            &self.image_dir
+        } else {
+            &self.guest_dir
+        };
         // Held until the entry is there: another process that wants it waits instead of compiling it too.
         let lock = dir.as_ref().map(|dir| dir.lock(&key));
         let module = match dir.as_ref().and_then(|dir| self.from_disk(dir, &key)) {
@@ -198,7 +213,9 @@ impl ModuleCache {
             return Err("it has no `_start`: a library, not a program".into());
         }
         let pre = self.linker.instantiate_pre(&module).map_err(|error| {
-            Arc::from(format!("{error:#}; WASI preview 1 and sandbar_v1 are provided"))
+            Arc::from(format!(
+                "{error:#}; WASI preview 1 and sandbar_v1 are provided"
+            ))
         })?;
         Ok(Loaded { pre, personality })
     }
@@ -214,7 +231,9 @@ impl ModuleCache {
                         self.from_disk.fetch_add(1, Ordering::Relaxed);
                         return Some(module);
                     }
-                    Err(error) => tracing::warn!(%error, "a cache entry was refused and is compiled anew"),
+                    Err(error) => {
+                        tracing::warn!(%error, "a cache entry was refused and is compiled anew")
+                    }
                 }
             }
             Entry::Missing => return None,
@@ -276,7 +295,9 @@ impl ModuleCache {
     }
 
     fn compile_here(&self, wasm: &[u8]) -> std::result::Result<Vec<u8>, Arc<str>> {
-        self.engine.precompile_module(wasm).map_err(|error| Arc::from(format!("{error:#}")))
+        self.engine
+            .precompile_module(wasm)
+            .map_err(|error| Arc::from(format!("{error:#}")))
     }
 }
 
@@ -292,7 +313,9 @@ pub fn compile_module(flavour: &str, wasm: &[u8]) -> std::result::Result<Vec<u8>
     };
     check_module(wasm, &ModuleLimits::IN_CHILD)?;
     let engine = config::compiler(kind).map_err(|error| error.to_string())?;
-    engine.precompile_module(wasm).map_err(|error| format!("{error:#}"))
+    engine
+        .precompile_module(wasm)
+        .map_err(|error| format!("{error:#}"))
 }
 
 struct Job {
@@ -303,7 +326,10 @@ struct Job {
 }
 
 fn read_whole(file: &dyn OpenFile, limit: usize) -> std::result::Result<Vec<u8>, Arc<str>> {
-    let size = file.stat().map_err(|errno| Arc::from(errno.message()))?.size;
+    let size = file
+        .stat()
+        .map_err(|errno| Arc::from(errno.message()))?
+        .size;
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     if size > limit {
         return Err(format!("the module has {size} bytes, at most {limit} are allowed").into());

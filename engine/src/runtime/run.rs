@@ -34,15 +34,22 @@ pub(super) async fn run(
 ) -> ExitStatus {
     if !runtime.take_slot() {
         let limit = runtime.max_processes();
-        complain(&process, &format!("the engine's ceiling of {limit} processes is reached"));
+        complain(
+            &process,
+            &format!("the engine's ceiling of {limit} processes is reached"),
+        );
         return ExitStatus::Exited(126);
     }
     let slot = Slot(Arc::clone(&runtime));
     let status = loop {
         let end = match program {
-            Program::Host(command) => {
-                End::Status(command.run(HostProcess { process: Arc::clone(&process) }).await)
-            }
+            Program::Host(command) => End::Status(
+                command
+                    .run(HostProcess {
+                        process: Arc::clone(&process),
+                    })
+                    .await,
+            ),
             module @ Program::Module { .. } => run_module(&runtime, module, &process).await,
         };
         match end {
@@ -57,7 +64,9 @@ pub(super) async fn run(
 /// Says on the process's standard error why it cannot run.
 fn complain(process: &Process, reason: &str) {
     let args = process.args();
-    let name = args.first().map_or_else(String::new, |name| String::from_utf8_lossy(name).into_owned());
+    let name = args.first().map_or_else(String::new, |name| {
+        String::from_utf8_lossy(name).into_owned()
+    });
     let line = format!("{name}: cannot execute: {reason}\n");
     if let Ok(stderr) = process.fd(2) {
         let written = stderr.try_write(line.as_bytes(), u64::MAX);
@@ -66,7 +75,11 @@ fn complain(process: &Process, reason: &str) {
 }
 
 async fn run_module(runtime: &Arc<Runtime>, program: Program, process: &Arc<Process>) -> End {
-    let kind = if process.job().fuel_limit().is_some() { FlavourKind::Fuel } else { FlavourKind::Epoch };
+    let kind = if process.job().fuel_limit().is_some() {
+        FlavourKind::Fuel
+    } else {
+        FlavourKind::Epoch
+    };
     let loaded = match runtime.modules(kind) {
         Ok(modules) => modules.load(runtime, &program).await,
         Err(error) => Err(error.as_str().into()),

@@ -40,7 +40,9 @@ pub(crate) struct TimerToken {
 
 impl std::fmt::Debug for TimerToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TimerToken").field("at", &self.key.0).finish_non_exhaustive()
+        f.debug_struct("TimerToken")
+            .field("at", &self.key.0)
+            .finish_non_exhaustive()
     }
 }
 
@@ -65,7 +67,9 @@ impl Timer {
     pub(super) fn start() -> std::io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let thread = Arc::clone(&shared);
-        std::thread::Builder::new().name("sandbar-timer".into()).spawn(move || run(&thread))?;
+        std::thread::Builder::new()
+            .name("sandbar-timer".into())
+            .spawn(move || run(&thread))?;
         Ok(Self { shared })
     }
 
@@ -74,13 +78,19 @@ impl Timer {
         let mut state = self.shared.state.lock();
         let key = (at, state.next);
         state.next += 1;
-        let first = state.actions.first_key_value().is_none_or(|(first, _)| key < *first);
+        let first = state
+            .actions
+            .first_key_value()
+            .is_none_or(|(first, _)| key < *first);
         state.actions.insert(key, Box::new(action));
         drop(state);
         if first {
             self.shared.changed.notify_one();
         }
-        TimerToken { shared: Arc::downgrade(&self.shared), key }
+        TimerToken {
+            shared: Arc::downgrade(&self.shared),
+            key,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Making a sandbox.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::command::set_env;
@@ -8,16 +8,17 @@ use super::host_command::{CommandIo, HostFunction};
 use super::{Files, Sandbox, SandboxShared, WORKSPACE};
 use crate::engine::Engine;
 use crate::errno::Errno;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{Limits, WASM_STACK_BYTES};
-use crate::process::{
-    HOST_COMMAND_LINE, MemoryAccount, ProcessTable, ProcessView, ResourceLimits, TableLimits,
-};
+use crate::process::{HOST_COMMAND_LINE, MemoryAccount, ProcessTable, ResourceLimits, TableLimits};
 use crate::runtime::Scheduler;
 use crate::vfs::{
-    DeviceFs, FileSystem, HostDir, HostDirOptions, MemoryFs, MountFlags, Namespace, OverlayFs, ProcFs,
-    Quota,
+    DeviceFs, FileSystem, HostDir, HostDirOptions, MemoryFs, MountFlags, Namespace, OverlayFs,
+    ProcFs, ProcessView, Quota,
 };
+
+/// The name of every sandbox's machine, as the image's `/etc/hostname` has it.
+const HOSTNAME: &str = "sandbar";
 
 /// How a host directory is mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +120,8 @@ impl SandboxBuilder {
         F: Fn(Vec<String>, CommandIo, Files) -> R + Send + Sync + 'static,
         R: Future<Output = u8> + Send + 'static,
     {
-        self.commands.push((name.to_owned(), HostFunction::new(function)));
+        self.commands
+            .push((name.to_owned(), HostFunction::new(function)));
         self
     }
 
@@ -152,11 +154,23 @@ impl SandboxBuilder {
         let quota = || Quota::new(limits.memory_fs_bytes, limits.memory_fs_files);
         let root = OverlayFs::new(engine.image.fs(), quota()).map_err(unmountable("/"))?;
         let namespace = Namespace::new(root, MountFlags::empty());
+        let quota = Quota::on_disk(None, limits.disk_bytes, limits.disk_files);
+        let options = HostDirOptions {
+            quota,
+            descriptors: Arc::clone(&engine.descriptors),
+            ..HostDirOptions::default()
+        };
         let (data, scratch) = match self.data.take() {
-            Some(data) => (data, None),
+            Some(path) => (host_dir(&path, options, Missing::Make)?, None),
             None => {
-                let dir = engine.scratch.make()?;
-                (dir.clone(), Some(dir))
+                let scratch = engine.scratch.make()?;
+                let data = HostDir::in_directory(scratch.parent(), scratch.name(), options)
+                    .map_err(|errno| ErrorKind::HostDirectory {
+                        path: scratch.path().to_owned(),
+                        reason: errno.to_string(),
+                        source: None,
+                    })?;
+                (data, Some(scratch))
             }
         };
         let memory = MemoryAccount::new(limits.memory_bytes, Some(Arc::clone(&engine.memory)));
@@ -183,7 +197,7 @@ impl SandboxBuilder {
                 scratch,
             }),
         };
-        sandbox.mount_all(&data, &self.mounts)?;
+        sandbox.mount_all(data, &self.mounts)?;
         for (name, function) in self.commands {
             sandbox.add_command(&name, function)?;
         }
@@ -194,29 +208,59 @@ impl SandboxBuilder {
     }
 }
 
+/// What happens when a host directory is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    Make,
+    Refuse,
+}
+
+fn host_dir(path: &Path, options: HostDirOptions, missing: Missing) -> Result<Arc<HostDir>> {
+    let failed = |reason: String, source: Option<std::io::Error>| -> Error {
+        ErrorKind::HostDirectory {
+            path: path.to_owned(),
+            reason,
+            source,
+        }
+        .into()
+    };
+    if missing == Missing::Make {
+        crate::host::create_private_dir(path)
+            .map_err(|error| failed("it cannot be made".into(), Some(error)))?;
+    }
+    let dir = cap_std::fs::Dir::open_ambient_dir(path, cap_std::ambient_authority())
+        .map_err(|error| failed("it cannot be opened".into(), Some(error)))?;
+    HostDir::new(dir, options).map_err(|errno| {
+        let reason = match errno {
+            Errno::Access => "it holds, or is, something that no sandbox may reach: Sandbar's own state, or the host's kernel".into(),
+            errno => errno.to_string(),
+        };
+        failed(reason, None)
+    })
+}
+
 fn unmountable(at: &str) -> impl FnOnce(Errno) -> ErrorKind {
     let reason = format!("nothing can be mounted at `{at}`");
-    move |errno| ErrorKind::Invalid { what: "mount point", reason: format!("{reason}: {errno}") }
+    move |errno| ErrorKind::Invalid {
+        what: "mount point",
+        reason: format!("{reason}: {errno}"),
+    }
 }
 
 impl Sandbox {
     fn mount_all(
         &self,
-        data: &std::path::Path,
+        data: Arc<HostDir>,
         mounts: &[(PathBuf, Vec<u8>, MountMode)],
     ) -> Result<()> {
         let limits = &self.shared.limits;
-        let memory = || {
-            let quota = Quota::new(limits.memory_fs_bytes, limits.memory_fs_files);
-            MemoryFs::new(quota, 0o1777)
-        };
+        let quota = Quota::new(limits.memory_fs_bytes, limits.memory_fs_files);
         let view: Arc<dyn ProcessView> = Arc::new(Arc::downgrade(&self.shared.table));
-        let quota = Quota::new(limits.disk_bytes, limits.disk_files);
-        let data_options = HostDirOptions { quota, ..HostDirOptions::default() };
-        self.mount("/data", HostDir::open(data, data_options)?, MountFlags::empty())?;
-        self.mount("/tmp", memory(), MountFlags::empty())?;
+        let proc = ProcFs::new(view, HOSTNAME).map_err(unmountable("/proc"))?;
+        self.mount("/data", data, MountFlags::empty())?;
+        self.mount("/tmp", MemoryFs::new(quota, 0o1777), MountFlags::empty())?;
         self.mount("/dev", DeviceFs::new(), MountFlags::empty())?;
-        self.mount("/proc", ProcFs::new(view), MountFlags::empty())?;
+        self.mount("/proc", proc, MountFlags::empty())?;
         for (host, at, mode) in mounts {
             let at = String::from_utf8_lossy(at);
             if !at.starts_with('/') {
@@ -226,28 +270,36 @@ impl Sandbox {
                 }
                 .into());
             }
+            let engine = &self.shared.engine;
             let options = HostDirOptions {
-                protected: self.shared.engine.protected_ids(),
+                protected: engine.protected_ids(),
+                descriptors: Arc::clone(&engine.descriptors),
                 ..HostDirOptions::default()
             };
             let flags = match mode {
                 MountMode::ReadOnly => MountFlags::READ_ONLY,
                 MountMode::ReadWrite => MountFlags::empty(),
             };
-            self.mount(&at, HostDir::open(host, options)?, flags)?;
+            self.mount(&at, host_dir(host, options, Missing::Refuse)?, flags)?;
         }
         Ok(())
     }
 
     fn mount(&self, at: &str, fs: Arc<dyn FileSystem>, flags: MountFlags) -> Result<()> {
-        Ok(self.shared.namespace.mount(at.as_bytes(), fs, flags).map_err(unmountable(at))?)
+        Ok(self
+            .shared
+            .namespace
+            .mount(at.as_bytes(), fs, flags)
+            .map_err(unmountable(at))?)
     }
 
     fn add_command(&self, name: &str, function: HostFunction) -> Result<()> {
         if name.is_empty() || name.contains(['/', '\n', '\0']) || name.len() > 64 {
             return Err(ErrorKind::Invalid {
                 what: "host command's name",
-                reason: format!("`{name}` must have 1 to 64 bytes, and neither `/` nor a line break"),
+                reason: format!(
+                    "`{name}` must have 1 to 64 bytes, and neither `/` nor a line break"
+                ),
             }
             .into());
         }
@@ -255,7 +307,9 @@ impl Sandbox {
         let files = self.files();
         files.write(&path, format!("{HOST_COMMAND_LINE}{name}\n"))?;
         files.set_mode(&path, 0o755)?;
-        self.shared.table.add_host_command(name.as_bytes().to_vec(), Arc::new(function));
+        self.shared
+            .table
+            .add_host_command(name.as_bytes().to_vec(), Arc::new(function));
         Ok(())
     }
 }

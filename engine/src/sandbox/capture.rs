@@ -60,8 +60,10 @@ impl Capture {
         let held = (kept.head.len() + kept.tail.len()) as u64;
         let mut bytes = kept.head.clone();
         bytes.extend(&kept.tail);
-        let omitted = (kept.total > held)
-            .then(|| Omitted { at: kept.head.len(), bytes: kept.total - held });
+        let omitted = (kept.total > held).then(|| Omitted {
+            at: kept.head.len(),
+            bytes: kept.total - held,
+        });
         Captured { bytes, omitted }
     }
 }
@@ -73,7 +75,9 @@ impl Stream for Capture {
         let room = self.head_limit - kept.head.len();
         let (head, rest) = buffer.split_at(room.min(buffer.len()));
         kept.head.extend_from_slice(head);
-        let rest = rest.get(rest.len().saturating_sub(self.tail_limit)..).unwrap_or_default();
+        let rest = rest
+            .get(rest.len().saturating_sub(self.tail_limit)..)
+            .unwrap_or_default();
         let excess = (kept.tail.len() + rest.len()).saturating_sub(self.tail_limit);
         kept.tail.drain(..excess);
         kept.tail.extend(rest);
@@ -81,7 +85,10 @@ impl Stream for Capture {
     }
 
     fn readiness(&self) -> Readiness {
-        Readiness { writable: true, ..Readiness::default() }
+        Readiness {
+            writable: true,
+            ..Readiness::default()
+        }
     }
 
     fn changed(&self) -> &Notify {
@@ -108,11 +115,20 @@ mod tests {
     #[test]
     fn at_the_limit_all_is_kept_and_one_above_the_middle_goes() {
         let all = written(10, &[b"01234", b"56789"]);
-        assert_eq!(all, Captured { bytes: b"0123456789".to_vec(), omitted: None });
+        assert_eq!(
+            all,
+            Captured {
+                bytes: b"0123456789".to_vec(),
+                omitted: None
+            }
+        );
         let cut = written(10, &[b"01234", b"56789", b"a"]);
         assert_eq!(
             cut,
-            Captured { bytes: b"012346789a".to_vec(), omitted: Some(Omitted { at: 5, bytes: 1 }) }
+            Captured {
+                bytes: b"012346789a".to_vec(),
+                omitted: Some(Omitted { at: 5, bytes: 1 })
+            }
         );
     }
 
@@ -121,7 +137,10 @@ mod tests {
         let cut = written(4, &[b"abcdefgh"]);
         assert_eq!(
             cut,
-            Captured { bytes: b"abgh".to_vec(), omitted: Some(Omitted { at: 2, bytes: 4 }) }
+            Captured {
+                bytes: b"abgh".to_vec(),
+                omitted: Some(Omitted { at: 2, bytes: 4 })
+            }
         );
     }
 }

@@ -131,8 +131,16 @@ impl Child {
             let capture = self.captures.iter().find(|(known, _)| *known == fd);
             capture.map_or_else(Captured::default, |(_, capture)| capture.captured())
         };
-        let status = self.process.exit_status().unwrap_or(ExitStatus::Signaled(Signal::KILL));
-        Output { status, stdout: captured(1), stderr: captured(2), report: self.report(status) }
+        let status = self
+            .process
+            .exit_status()
+            .unwrap_or(ExitStatus::Signaled(Signal::KILL));
+        Output {
+            status,
+            stdout: captured(1),
+            stderr: captured(2),
+            report: self.report(status),
+        }
     }
 
     fn report(&self, status: ExitStatus) -> Report {
@@ -195,7 +203,11 @@ struct HostEnd<S> {
 
 impl<S: Stream> HostEnd<S> {
     fn new(stream: S, notifier: Arc<Notify>) -> Self {
-        Self { stream, notifier, changed: None }
+        Self {
+            stream,
+            notifier,
+            changed: None,
+        }
     }
 
     /// Tries until the answer is not `Again`, leaving the task to be woken when it is.
@@ -209,7 +221,9 @@ impl<S: Stream> HostEnd<S> {
             changed.as_mut().enable();
             match attempt(&self.stream) {
                 Err(Errno::Again) => {}
-                Err(Errno::BrokenPipe) => return Poll::Ready(Err(std::io::ErrorKind::BrokenPipe.into())),
+                Err(Errno::BrokenPipe) => {
+                    return Poll::Ready(Err(std::io::ErrorKind::BrokenPipe.into()));
+                }
                 Err(errno) => return Poll::Ready(Err(std::io::Error::other(errno))),
                 Ok(value) => return Poll::Ready(Ok(value)),
             }
@@ -258,7 +272,10 @@ impl AsyncWrite for ChildStdin {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_shutdown(
+        self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 }

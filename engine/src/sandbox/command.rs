@@ -8,9 +8,7 @@ use super::capture::{Capture, Captured};
 use super::child::{self, Child, Ends};
 use super::stdio::{BytesStream, InheritedInput, InheritedOutput, NullStream, Stdio};
 use crate::error::{ErrorKind, Result};
-use crate::process::{
-    Description, ExitStatus, FdPlan, Job, Signal, SpawnRequest, Stream, pipe,
-};
+use crate::process::{Description, ExitStatus, FdPlan, Job, Signal, SpawnRequest, Stream, pipe};
 use crate::vfs::{AccessMode, At, Caller, Confine};
 
 /// A command to be started in a sandbox.
@@ -99,8 +97,10 @@ impl Output {
 
 impl Command {
     pub(super) fn new(sandbox: Sandbox, program: Vec<u8>) -> Self {
-        let (env, output_bytes) =
-            (sandbox.shared.env.clone(), sandbox.shared.limits.output_bytes);
+        let (env, output_bytes) = (
+            sandbox.shared.env.clone(),
+            sandbox.shared.limits.output_bytes,
+        );
         Self {
             sandbox,
             program,
@@ -129,7 +129,8 @@ impl Command {
     /// Adds arguments.
     #[must_use]
     pub fn args<A: AsRef<[u8]>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
-        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_vec()));
+        self.args
+            .extend(args.into_iter().map(|arg| arg.as_ref().to_vec()));
         self
     }
 
@@ -231,15 +232,22 @@ impl Command {
             fds.push((fd, Description::stream(stream, AccessMode::Write)));
         }
         for (fd, stream) in &self.extra {
-            fds.push((*fd, Description::stream(Arc::clone(stream), AccessMode::ReadWrite)));
+            fds.push((
+                *fd,
+                Description::stream(Arc::clone(stream), AccessMode::ReadWrite),
+            ));
         }
         let namespace = &self.sandbox.shared.namespace;
         let workspace = self.sandbox.files().workspace()?;
         let cwd = match &self.cwd {
             None => workspace,
             Some(path) => {
-                let at =
-                    At { caller: Caller { pid: 0 }, base: &workspace, path, confine: Confine::Namespace };
+                let at = At {
+                    caller: Caller { pid: 0 },
+                    base: &workspace,
+                    path,
+                    confine: Confine::Namespace,
+                };
                 namespace.directory(at).map_err(|errno| ErrorKind::File {
                     operation: "change to directory",
                     path: String::from_utf8_lossy(path).into_owned(),
@@ -265,12 +273,12 @@ impl Command {
         let job = Job::new(self.fuel);
         let started = Instant::now();
         let table = &self.sandbox.shared.table;
-        let process = table.spawn_for_host(request, cwd, Arc::clone(&job)).map_err(|errno| {
-            ErrorKind::Spawn {
+        let process = table
+            .spawn_for_host(request, cwd, Arc::clone(&job))
+            .map_err(|errno| ErrorKind::Spawn {
                 program: String::from_utf8_lossy(&self.program).into_owned(),
                 errno,
-            }
-        })?;
+            })?;
         Ok(child::watch(self, process, job, ends, started))
     }
 
@@ -338,5 +346,9 @@ pub(super) fn set_env(env: &mut Vec<Vec<u8>>, name: &[u8], value: &[u8]) {
 
 /// The signal that ends a command at its time limit first.
 pub(super) fn first_signal(grace: Duration) -> Signal {
-    if grace.is_zero() { Signal::KILL } else { Signal::TERM }
+    if grace.is_zero() {
+        Signal::KILL
+    } else {
+        Signal::TERM
+    }
 }

@@ -6,8 +6,8 @@ use super::{Sandbox, WORKSPACE};
 use crate::errno::{Errno, SysResult};
 use crate::error::{ErrorKind, Result};
 use crate::vfs::{
-    AccessMode, At, Caller, Confine, FileType, Follow, Namespace, OpenFile, OpenFlags, Opened, Place,
-    RenameFlags, SetAttributes, StatTarget, Timestamp, Writable,
+    AccessMode, At, Caller, Confine, FileType, Follow, Namespace, OpenFile, OpenFlags, Opened,
+    Place, RenameFlags, SetAttributes, StatTarget, Timestamp, Writable,
 };
 
 /// Bytes in one step of a read or write.
@@ -65,7 +65,11 @@ impl Files {
 
     /// The files of a process, relative paths starting where it is.
     pub(super) fn of(namespace: Arc<Namespace>, base: Place) -> Self {
-        Self { namespace, base: Some(base), _sandbox: None }
+        Self {
+            namespace,
+            base: Some(base),
+            _sandbox: None,
+        }
     }
 
     /// The directory that relative paths start in.
@@ -83,7 +87,10 @@ impl Files {
             path: WORKSPACE.as_bytes(),
             confine: Confine::Namespace,
         };
-        Ok(self.namespace.directory(at).map_err(failed("open", WORKSPACE.as_bytes()))?)
+        Ok(self
+            .namespace
+            .directory(at)
+            .map_err(failed("open", WORKSPACE.as_bytes()))?)
     }
 
     fn call<T>(
@@ -93,8 +100,12 @@ impl Files {
         call: impl FnOnce(&Namespace, At<'_>) -> SysResult<T>,
     ) -> Result<T> {
         let base = self.workspace()?;
-        let at =
-            At { caller: Caller { pid: 0 }, base: &base, path, confine: Confine::Namespace };
+        let at = At {
+            caller: Caller { pid: 0 },
+            base: &base,
+            path,
+            confine: Confine::Namespace,
+        };
         Ok(call(&self.namespace, at).map_err(failed(operation, path))?)
     }
 
@@ -160,10 +171,16 @@ impl Files {
     /// `File`: `NotDirectory`, `IsDirectory`, `Access`, `ReadOnly`, `NoSpace`, `Quota`.
     pub fn write(&self, path: impl AsRef<[u8]>, bytes: impl AsRef<[u8]>) -> Result<()> {
         let (path, bytes) = (path.as_ref(), bytes.as_ref());
-        if let Some(end) = path.iter().rposition(|byte| *byte == b'/').filter(|end| *end > 0) {
+        if let Some(end) = path
+            .iter()
+            .rposition(|byte| *byte == b'/')
+            .filter(|end| *end > 0)
+        {
             self.create_dir_all(&path[..end])?;
         }
-        self.call("write", path, |namespace, at| write_new(namespace, at, bytes))
+        self.call("write", path, |namespace, at| {
+            write_new(namespace, at, bytes)
+        })
     }
 
     /// Appends to a file, making it when it is not there.
@@ -173,7 +190,9 @@ impl Files {
     pub fn append(&self, path: impl AsRef<[u8]>, bytes: impl AsRef<[u8]>) -> Result<()> {
         self.call("append to", path.as_ref(), |namespace, at| {
             let opened = namespace.open(at, AccessMode::Write, OpenFlags::CREATE, 0o644)?;
-            let Opened::File { file, mount, .. } = opened else { return Err(Errno::IsDirectory) };
+            let Opened::File { file, mount, .. } = opened else {
+                return Err(Errno::IsDirectory);
+            };
             let writable = Writable::of_open_file(&mount)?;
             let mut rest = bytes.as_ref();
             while !rest.is_empty() {
@@ -190,15 +209,21 @@ impl Files {
     /// `File`: `NotDirectory`, `Access`, `ReadOnly`, `Quota`.
     pub fn create_dir_all(&self, path: impl AsRef<[u8]>) -> Result<()> {
         let path = path.as_ref();
-        let ends = path.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'/');
+        let ends = path
+            .iter()
+            .enumerate()
+            .skip(1)
+            .filter(|(_, byte)| **byte == b'/');
         let ends = ends.map(|(end, _)| end).chain([path.len()]);
         for end in ends {
-            let made = self.call("create directory", &path[..end], |namespace, at| {
-                match namespace.make_directory(at, 0o755) {
+            let made = self.call(
+                "create directory",
+                &path[..end],
+                |namespace, at| match namespace.make_directory(at, 0o755) {
                     Err(Errno::Exists) => namespace.directory(at).map(drop),
                     result => result,
-                }
-            });
+                },
+            );
             made?;
         }
         Ok(())
@@ -245,7 +270,9 @@ impl Files {
     /// # Errors
     /// As [`Files::metadata`].
     pub fn canonicalize_dir(&self, path: impl AsRef<[u8]>) -> Result<Vec<u8>> {
-        self.call("resolve", path.as_ref(), |namespace, at| namespace.directory(at)?.path())
+        self.call("resolve", path.as_ref(), |namespace, at| {
+            namespace.directory(at)?.path()
+        })
     }
 
     /// A directory's entries by name, without `.` and `..`.
@@ -261,12 +288,14 @@ impl Files {
                 let part = place.read_directory(cookie, 1024)?;
                 let Some((last, _)) = part.last() else { break };
                 cookie = *last;
-                entries.extend(part.into_iter().filter(|(_, entry)| !matches!(&*entry.name, b"." | b"..")).map(
-                    |(_, entry)| DirectoryEntry {
-                        name: entry.name.into_vec(),
-                        file_type: entry.file_type,
-                    },
-                ));
+                entries.extend(
+                    part.into_iter()
+                        .filter(|(_, entry)| !matches!(&*entry.name, b"." | b".."))
+                        .map(|(_, entry)| DirectoryEntry {
+                            name: entry.name.into_vec(),
+                            file_type: entry.file_type,
+                        }),
+                );
             }
             entries.sort_by(|a, b| a.name.cmp(&b.name));
             Ok(entries)
@@ -286,7 +315,11 @@ impl Files {
     /// # Errors
     /// `File`: `NotFound`, `NotDirectory`, `NotEmpty`, `Busy`.
     pub fn remove_dir(&self, path: impl AsRef<[u8]>) -> Result<()> {
-        self.call("remove directory", path.as_ref(), Namespace::remove_directory)
+        self.call(
+            "remove directory",
+            path.as_ref(),
+            Namespace::remove_directory,
+        )
     }
 
     /// Renames.
@@ -306,7 +339,9 @@ impl Files {
     /// `File`: `Exists`, `Access`, `ReadOnly`.
     pub fn symlink(&self, target: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> Result<()> {
         let target = target.as_ref();
-        self.call("link", path.as_ref(), |namespace, at| namespace.symlink(target, at))
+        self.call("link", path.as_ref(), |namespace, at| {
+            namespace.symlink(target, at)
+        })
     }
 
     /// Sets the permission bits.
@@ -314,7 +349,10 @@ impl Files {
     /// # Errors
     /// `File`: `NotFound`, `ReadOnly`.
     pub fn set_mode(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<()> {
-        let change = SetAttributes { mode: Some(mode & 0o7777), ..SetAttributes::default() };
+        let change = SetAttributes {
+            mode: Some(mode & 0o7777),
+            ..SetAttributes::default()
+        };
         self.call("chmod", path.as_ref(), |namespace, at| {
             namespace.set_attributes(at, Follow::Yes, &change)
         })
@@ -343,7 +381,9 @@ fn read_to_end(file: &dyn OpenFile, limit: usize) -> SysResult<Vec<u8>> {
         let start = bytes.len();
         // A generated file (`/proc`) has size 0, a growing one more than it said: read until the end.
         let step = if start == 0 {
-            usize::try_from(file.stat()?.size).unwrap_or(CHUNK).clamp(4096, CHUNK)
+            usize::try_from(file.stat()?.size)
+                .unwrap_or(CHUNK)
+                .clamp(4096, CHUNK)
         } else {
             CHUNK
         };
@@ -375,7 +415,10 @@ fn write_new(namespace: &Namespace, at: At<'_>, bytes: &[u8]) -> SysResult<()> {
     let mut suffix = [0; 6];
     crate::host::random(&mut suffix).map_err(|_| Errno::Io)?;
     let mut path = at.path.to_vec();
-    let name_at = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let name_at = path
+        .iter()
+        .rposition(|byte| *byte == b'/')
+        .map_or(0, |slash| slash + 1);
     path.truncate(name_at);
     path.extend_from_slice(b".sandbar-");
     path.extend(suffix.iter().map(|byte| b'a' + byte % 26));

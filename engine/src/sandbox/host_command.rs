@@ -62,7 +62,11 @@ impl CommandIo {
 
     /// Environment, `NAME=value` each.
     pub fn env(&self) -> Vec<String> {
-        self.process.env().iter().map(|entry| String::from_utf8_lossy(entry).into_owned()).collect()
+        self.process
+            .env()
+            .iter()
+            .map(|entry| String::from_utf8_lossy(entry).into_owned())
+            .collect()
     }
 }
 
@@ -87,7 +91,9 @@ impl HostFunction {
         F: Fn(Vec<String>, CommandIo, Files) -> R + Send + Sync + 'static,
         R: Future<Output = u8> + Send + 'static,
     {
-        Self { function: Box::new(move |args, io, files| Box::pin(function(args, io, files))) }
+        Self {
+            function: Box::new(move |args, io, files| Box::pin(function(args, io, files))),
+        }
     }
 }
 
@@ -95,7 +101,10 @@ impl HostCommand for HostFunction {
     fn run(&self, process: HostProcess) -> Pin<Box<dyn Future<Output = ExitStatus> + Send>> {
         let process = process.process;
         let args = process.args();
-        let args = args.iter().map(|arg| String::from_utf8_lossy(arg).into_owned()).collect();
+        let args = args
+            .iter()
+            .map(|arg| String::from_utf8_lossy(arg).into_owned())
+            .collect();
         let files = match process.table() {
             Ok(table) => Files::of(Arc::clone(table.namespace()), process.cwd()),
             Err(_) => return Box::pin(std::future::ready(ExitStatus::Exited(126))),

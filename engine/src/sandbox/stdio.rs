@@ -49,7 +49,11 @@ pub(super) struct BytesStream {
 
 impl BytesStream {
     pub(super) fn new(bytes: Arc<[u8]>) -> Self {
-        Self { bytes, position: Mutex::new(0), changed: Notify::new() }
+        Self {
+            bytes,
+            position: Mutex::new(0),
+            changed: Notify::new(),
+        }
     }
 }
 
@@ -65,7 +69,12 @@ impl Stream for BytesStream {
 
     fn readiness(&self) -> Readiness {
         let left = self.bytes.len() - *self.position.lock();
-        Readiness { readable: true, writable: false, hangup: left == 0, available: left as u64 }
+        Readiness {
+            readable: true,
+            writable: false,
+            hangup: left == 0,
+            available: left as u64,
+        }
     }
 
     fn changed(&self) -> &Notify {
@@ -86,7 +95,10 @@ pub(super) struct InheritedOutput {
 
 impl InheritedOutput {
     pub(super) fn new(error: bool) -> Self {
-        Self { error, changed: Notify::new() }
+        Self {
+            error,
+            changed: Notify::new(),
+        }
     }
 }
 
@@ -109,7 +121,10 @@ impl Stream for InheritedOutput {
     }
 
     fn readiness(&self) -> Readiness {
-        Readiness { writable: true, ..Readiness::default() }
+        Readiness {
+            writable: true,
+            ..Readiness::default()
+        }
     }
 
     fn changed(&self) -> &Notify {
@@ -149,7 +164,10 @@ struct InputState {
 
 impl InheritedInput {
     pub(super) fn new() -> Self {
-        Self { shared: Arc::default(), started: AtomicBool::new(false) }
+        Self {
+            shared: Arc::default(),
+            started: AtomicBool::new(false),
+        }
     }
 
     fn start(&self) {
@@ -157,8 +175,9 @@ impl InheritedInput {
             return;
         }
         let shared = Arc::clone(&self.shared);
-        let spawned =
-            std::thread::Builder::new().name("sandbar-stdin".into()).spawn(move || shared.pump());
+        let spawned = std::thread::Builder::new()
+            .name("sandbar-stdin".into())
+            .spawn(move || shared.pump());
         if let Err(error) = spawned {
             tracing::error!(%error, "no thread to read standard input");
             self.shared.state.lock().ended = true;
@@ -254,7 +273,12 @@ impl Stream for NullStream {
     }
 
     fn readiness(&self) -> Readiness {
-        Readiness { readable: true, writable: true, hangup: false, available: 0 }
+        Readiness {
+            readable: true,
+            writable: true,
+            hangup: false,
+            available: 0,
+        }
     }
 
     fn changed(&self) -> &Notify {

@@ -20,7 +20,10 @@ pub struct DirectoryListing {
 impl DirectoryListing {
     /// A listing that stands at the beginning.
     pub fn new(place: Place) -> Self {
-        Self { place, whole: Mutex::new(None) }
+        Self {
+            place,
+            whole: Mutex::new(None),
+        }
     }
 
     /// The directory.
@@ -51,7 +54,9 @@ impl DirectoryListing {
             let start = list.partition_point(|&(cookie, _)| cookie <= after);
             let rest = list.get(start..).unwrap_or_default();
             entries.extend(
-                rest.iter().take(left).map(|(cookie, entry)| (cookie + DOT_ENTRIES, entry.clone())),
+                rest.iter()
+                    .take(left)
+                    .map(|(cookie, entry)| (cookie + DOT_ENTRIES, entry.clone())),
             );
             if entries.is_empty() {
                 // The end was told: the memory is not the guest's to keep.

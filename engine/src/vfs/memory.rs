@@ -58,7 +58,11 @@ impl MemoryFs {
             structure: Mutex::new(()),
         });
         let root = Node::new_root(&shared, mode);
-        Arc::new(Self { shared, root, kind: "tmpfs" })
+        Arc::new(Self {
+            shared,
+            root,
+            kind: "tmpfs",
+        })
     }
 
     /// One that begins with the contents of `lower`, which it never changes. New inodes are numbered from `first_ino`.

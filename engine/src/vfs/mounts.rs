@@ -31,18 +31,23 @@ pub struct Mount {
 impl Mount {
     pub(super) fn new(
         fs: Arc<dyn FileSystem>,
-        flags: MountFlags,
+        mut flags: MountFlags,
         dev: u64,
         moves: Weak<Moves>,
     ) -> Arc<Self> {
         let root = fs.root();
-        Arc::new(Self { fs, root, flags, dev, moves })
-    }
-
-    /// A mount outside any namespace, for tests of back ends.
-    #[cfg(test)]
-    pub(super) fn for_test(fs: Arc<dyn FileSystem>) -> Arc<Self> {
-        Self::new(fs, MountFlags::empty(), 1, Weak::new())
+        // A file system that takes no changes says so itself; the error is then the same as for any read-only mount.
+        flags.set(
+            MountFlags::READ_ONLY,
+            flags.contains(MountFlags::READ_ONLY) || fs.is_read_only(),
+        );
+        Arc::new(Self {
+            fs,
+            root,
+            flags,
+            dev,
+            moves,
+        })
     }
 
     /// The file system.
@@ -81,13 +86,18 @@ pub(super) struct MountTable {
 impl MountTable {
     /// A table of one mount, which is `/`.
     pub(super) fn of_root(root: &Place) -> Self {
-        Self { covered: HashMap::new(), all: vec![(root.clone(), Arc::clone(&root.mount))] }
+        Self {
+            covered: HashMap::new(),
+            all: vec![(root.clone(), Arc::clone(&root.mount))],
+        }
     }
 
     /// Puts `mount` on the directory `at`.
     pub(super) fn with(&self, at: Place, mount: &Arc<Mount>) -> SysResult<Self> {
         let mut table = self.clone();
-        table.covered.insert((at.mount.dev(), at.inode.ino()?), Arc::clone(mount));
+        table
+            .covered
+            .insert((at.mount.dev(), at.inode.ino()?), Arc::clone(mount));
         table.all.push((at, Arc::clone(mount)));
         Ok(table)
     }

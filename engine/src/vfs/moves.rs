@@ -33,7 +33,10 @@ impl Moves {
         if table.len() >= MOVES_MAX {
             table.clear();
         }
-        table.insert((mount.dev(), ino), Parent::new(parent.clone(), name.as_bytes()));
+        table.insert(
+            (mount.dev(), ino),
+            Parent::new(parent.clone(), name.as_bytes()),
+        );
         self.any.store(true, Ordering::Release);
     }
 

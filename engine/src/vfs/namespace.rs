@@ -176,9 +176,17 @@ impl Namespace {
         let moves = Arc::new(Moves::default());
         let mount = Mount::new(root, flags, FIRST_DEV, Arc::downgrade(&moves));
         let inode = Arc::clone(mount.root());
-        let root = Place { mount, inode, parent: None };
+        let root = Place {
+            mount,
+            inode,
+            parent: None,
+        };
         let mounts = RwLock::new(Arc::new(MountTable::of_root(&root)));
-        Arc::new(Self { root, mounts, moves })
+        Arc::new(Self {
+            root,
+            mounts,
+            moves,
+        })
     }
 
     /// Its root directory, where absolute paths start.
@@ -192,7 +200,13 @@ impl Namespace {
     /// `NotDirectory`, `NotFound`, `Busy` when something is mounted there.
     pub fn mount(&self, at: &[u8], fs: Arc<dyn FileSystem>, flags: MountFlags) -> SysResult<()> {
         let at = At::of_host(&self.root, at);
-        if self.mounts.read().all().iter().any(|(_, mount)| Arc::ptr_eq(mount.fs(), &fs)) {
+        if self
+            .mounts
+            .read()
+            .all()
+            .iter()
+            .any(|(_, mount)| Arc::ptr_eq(mount.fs(), &fs))
+        {
             return Err(Errno::Busy);
         }
         let place = match self.directory(at) {
@@ -215,9 +229,17 @@ impl Namespace {
 
     /// Makes a directory with its parents, as `mkdir -p` does.
     fn make_directories(&self, path: &[u8]) -> SysResult<()> {
-        let ends = path.iter().enumerate().skip(1).filter(|&(_, &byte)| byte == b'/').map(|(end, _)| end);
+        let ends = path
+            .iter()
+            .enumerate()
+            .skip(1)
+            .filter(|&(_, &byte)| byte == b'/')
+            .map(|(end, _)| end);
         for end in ends.chain([path.len()]) {
-            match self.make_directory(At::of_host(&self.root, path.get(..end).unwrap_or_default()), 0o755) {
+            match self.make_directory(
+                At::of_host(&self.root, path.get(..end).unwrap_or_default()),
+                0o755,
+            ) {
                 Ok(()) | Err(Errno::Exists) => {}
                 Err(error) => return Err(error),
             }
@@ -228,7 +250,11 @@ impl Namespace {
     /// All mounts with their mount points, for `/proc/mounts` and `df`.
     pub fn mounts(&self) -> Vec<(Vec<u8>, Arc<Mount>)> {
         let mounts = Arc::clone(&self.mounts.read());
-        mounts.all().iter().map(|(place, mount)| (place.path_text(), Arc::clone(mount))).collect()
+        mounts
+            .all()
+            .iter()
+            .map(|(place, mount)| (place.path_text(), Arc::clone(mount)))
+            .collect()
     }
 
     /// Resolves to a directory: for `chdir` and for a base of later calls. Needs search permission on it.
@@ -253,7 +279,9 @@ impl Namespace {
     pub fn stat(&self, at: At<'_>, follow: Follow) -> SysResult<StatTarget> {
         match self.walk(&at).whole(at.path, follow)? {
             Target::Directory(place) => Ok(StatTarget::Inode(place.stat()?)),
-            Target::Other { directory, inode, .. } => Ok(StatTarget::Inode(FileStat {
+            Target::Other {
+                directory, inode, ..
+            } => Ok(StatTarget::Inode(FileStat {
                 dev: directory.mount.dev(),
                 ..inode.stat()?
             })),
@@ -267,7 +295,11 @@ impl Namespace {
     /// `Invalid` when it is none.
     pub fn read_link(&self, at: At<'_>) -> SysResult<Vec<u8>> {
         match self.walk(&at).whole(at.path, Follow::No)? {
-            Target::Other { inode, file_type: FileType::Symlink, .. } => match inode.magic() {
+            Target::Other {
+                inode,
+                file_type: FileType::Symlink,
+                ..
+            } => match inode.magic() {
                 Some(MagicLink::OwnProcess) => own_process(at.caller),
                 Some(MagicLink::Root) => Ok(b"/".to_vec()),
                 Some(MagicLink::Descriptor(..) | MagicLink::WorkingDirectory(_)) | None => {
@@ -290,7 +322,12 @@ impl Namespace {
     ) -> SysResult<()> {
         let (mount, inode, file_type) = match self.walk(&at).whole(at.path, follow)? {
             Target::Directory(place) => (place.mount, place.inode, FileType::Directory),
-            Target::Other { directory, inode, file_type, .. } => (directory.mount, inode, file_type),
+            Target::Other {
+                directory,
+                inode,
+                file_type,
+                ..
+            } => (directory.mount, inode, file_type),
             Target::Descriptor { .. } => return Err(Errno::NotSupported),
         };
         let writable = Writable::of_open_file(&mount)?;
@@ -307,7 +344,12 @@ impl Namespace {
     pub fn access(&self, at: At<'_>, follow: Follow, wanted: Access) -> SysResult<()> {
         let (mount, inode, file_type) = match self.walk(&at).whole(at.path, follow)? {
             Target::Directory(place) => (place.mount, place.inode, FileType::Directory),
-            Target::Other { directory, inode, file_type, .. } => (directory.mount, inode, file_type),
+            Target::Other {
+                directory,
+                inode,
+                file_type,
+                ..
+            } => (directory.mount, inode, file_type),
             // It was found, so it is open; how it was opened is the process layer's to know.
             Target::Descriptor { .. } => return Ok(()),
         };
@@ -323,7 +365,10 @@ impl Namespace {
         }
         // As on Linux a device or pipe on a read-only mount can be written to.
         if wanted.contains(Access::WRITE)
-            && matches!(file_type, FileType::Regular | FileType::Directory | FileType::Symlink)
+            && matches!(
+                file_type,
+                FileType::Regular | FileType::Directory | FileType::Symlink
+            )
         {
             Writable::of_open_file(&mount)?;
         }
@@ -349,7 +394,12 @@ impl Namespace {
 impl<'a> At<'a> {
     /// The host's own use of an absolute path.
     fn of_host(root: &'a Place, path: &'a [u8]) -> Self {
-        Self { caller: Caller { pid: 0 }, base: root, path, confine: Confine::Namespace }
+        Self {
+            caller: Caller { pid: 0 },
+            base: root,
+            path,
+            confine: Confine::Namespace,
+        }
     }
 }
 
@@ -361,7 +411,11 @@ impl Mount {
     pub fn statfs(&self) -> SysResult<StatFs> {
         let stat = self.fs().statfs()?;
         let read_only = stat.read_only || self.flags().contains(MountFlags::READ_ONLY);
-        Ok(StatFs { read_only, fs_id: self.dev(), ..stat })
+        Ok(StatFs {
+            read_only,
+            fs_id: self.dev(),
+            ..stat
+        })
     }
 }
 

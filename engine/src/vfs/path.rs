@@ -62,7 +62,10 @@ pub(super) fn check(path: &[u8]) -> SysResult<()> {
 pub(super) fn split_first(path: &[u8]) -> Option<(&[u8], &[u8])> {
     let start = path.iter().position(|&byte| byte != b'/')?;
     let path = path.get(start..)?;
-    let end = path.iter().position(|&byte| byte == b'/').unwrap_or(path.len());
+    let end = path
+        .iter()
+        .position(|&byte| byte == b'/')
+        .unwrap_or(path.len());
     path.split_at_checked(end)
 }
 

@@ -57,12 +57,6 @@ impl<'a> Writable<'a> {
     pub fn mount(&self) -> &Arc<Mount> {
         self.mount
     }
-
-    /// For tests of back ends, which have no namespace.
-    #[cfg(test)]
-    pub(super) fn for_test(mount: &'a Arc<Mount>) -> Self {
-        Self { mount }
-    }
 }
 
 /// Whether the owner's bits allow all of `wanted`.
@@ -71,7 +65,11 @@ impl<'a> Writable<'a> {
 /// `Access`.
 pub(super) fn check(stat: &FileStat, wanted: Access) -> SysResult<()> {
     let granted = Access::from_bits_truncate((stat.mode >> 6) & 0o7);
-    if granted.contains(wanted) { Ok(()) } else { Err(Errno::Access) }
+    if granted.contains(wanted) {
+        Ok(())
+    } else {
+        Err(Errno::Access)
+    }
 }
 
 /// Whether names may be looked up in a directory.

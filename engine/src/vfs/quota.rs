@@ -28,7 +28,10 @@ struct Counter {
 
 impl Counter {
     fn new(limit: u64) -> Self {
-        Self { used: AtomicU64::new(0), limit: AtomicU64::new(limit) }
+        Self {
+            used: AtomicU64::new(0),
+            limit: AtomicU64::new(limit),
+        }
     }
 
     fn take(&self, amount: u64) -> bool {
@@ -45,7 +48,10 @@ impl Counter {
     fn give(&self, amount: u64) {
         if amount > 0 {
             // Saturating: a host directory gives back files that were there before it was mounted.
-            self.used.update(Ordering::Relaxed, Ordering::Relaxed, |used| used.saturating_sub(amount));
+            self.used
+                .update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                    used.saturating_sub(amount)
+                });
         }
     }
 }
@@ -63,7 +69,12 @@ impl Quota {
 
     /// A quota that also counts against `above`.
     pub fn below(above: &Arc<Self>, bytes: u64, files: u64) -> Arc<Self> {
-        Arc::new(Self::build(bytes, files, Errno::NoSpace, Some(Arc::clone(above))))
+        Arc::new(Self::build(
+            bytes,
+            files,
+            Errno::NoSpace,
+            Some(Arc::clone(above)),
+        ))
     }
 
     /// As [`Quota::below`] (or [`Quota::new`] without `above`), but what exceeds it is `Quota`, as on a host's disk.
@@ -109,13 +120,17 @@ impl Quota {
     /// Bytes that can still be charged here and in every quota above.
     pub fn bytes_free(&self) -> u64 {
         let own = self.bytes_limit().saturating_sub(self.bytes_used());
-        self.above.as_ref().map_or(own, |above| own.min(above.bytes_free()))
+        self.above
+            .as_ref()
+            .map_or(own, |above| own.min(above.bytes_free()))
     }
 
     /// Inodes that can still be charged here and in every quota above.
     pub fn files_free(&self) -> u64 {
         let own = self.files_limit().saturating_sub(self.files_used());
-        self.above.as_ref().map_or(own, |above| own.min(above.files_free()))
+        self.above
+            .as_ref()
+            .map_or(own, |above| own.min(above.files_free()))
     }
 
     /// Sets the limits. What is held beyond them stays; it only cannot grow.
@@ -124,13 +139,37 @@ impl Quota {
         self.files.limit.store(files, Ordering::Relaxed);
     }
 
+    /// Whether nothing is ever refused, here or above.
+    pub fn is_unlimited(&self) -> bool {
+        let own = self.bytes_limit() == u64::MAX && self.files_limit() == u64::MAX;
+        own && self.above.as_ref().is_none_or(|above| above.is_unlimited())
+    }
+
+    /// Books growth that has happened, even beyond the limit.
+    pub(super) fn add(&self, bytes: u64) {
+        if bytes > 0 {
+            self.bytes
+                .used
+                .update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                    used.saturating_add(bytes)
+                });
+            if let Some(above) = &self.above {
+                above.add(bytes);
+            }
+        }
+    }
+
     /// Charges before growing. The charge is given back when it is dropped without [`Charge::keep`].
     ///
     /// # Errors
     /// `NoSpace` or `Quota`, by the kind of the quota that has no room.
     pub fn reserve(&self, bytes: u64, files: u64) -> SysResult<Charge<'_>> {
         self.take(bytes, files)?;
-        Ok(Charge { quota: self, bytes, files })
+        Ok(Charge {
+            quota: self,
+            bytes,
+            files,
+        })
     }
 
     fn take(&self, bytes: u64, files: u64) -> SysResult<()> {
@@ -204,7 +243,10 @@ mod tests {
         quota.reserve(10, 2).unwrap().keep();
         assert_eq!(quota.reserve(1, 0).err(), Some(Errno::NoSpace));
         assert_eq!(quota.reserve(0, 1).err(), Some(Errno::NoSpace));
-        assert_eq!((quota.bytes_used(), quota.files_used(), quota.refusals()), (10, 2, 2));
+        assert_eq!(
+            (quota.bytes_used(), quota.files_used(), quota.refusals()),
+            (10, 2, 2)
+        );
         quota.release(4, 1);
         quota.reserve(4, 1).unwrap().keep();
     }
@@ -221,10 +263,16 @@ mod tests {
     #[test]
     fn a_quota_above_refuses_for_all_below() {
         let engine = Quota::new(10, 10);
-        let (one, two) = (Quota::below(&engine, 8, 8), Quota::on_disk(Some(&engine), 8, 8));
+        let (one, two) = (
+            Quota::below(&engine, 8, 8),
+            Quota::on_disk(Some(&engine), 8, 8),
+        );
         one.reserve(8, 1).unwrap().keep();
         assert_eq!(two.reserve(3, 1).err(), Some(Errno::NoSpace));
-        assert_eq!((two.bytes_used(), two.files_used(), two.bytes_free()), (0, 0, 2));
+        assert_eq!(
+            (two.bytes_used(), two.files_used(), two.bytes_free()),
+            (0, 0, 2)
+        );
         assert_eq!((engine.refusals(), two.refusals()), (1, 0));
         assert_eq!(two.reserve(9, 0).err(), Some(Errno::Quota));
         one.release(8, 1);

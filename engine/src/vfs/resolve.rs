@@ -55,7 +55,11 @@ pub(crate) struct Parent {
 impl Parent {
     pub(super) fn new(place: Place, name: &[u8]) -> Arc<Self> {
         let depth = place.depth().saturating_add(1);
-        Arc::new(Self { place, name: name.into(), depth })
+        Arc::new(Self {
+            place,
+            name: name.into(),
+            depth,
+        })
     }
 
     pub(super) fn place(&self) -> &Place {
@@ -100,7 +104,10 @@ impl Place {
     /// The present parent: where the directory was moved to, else where it was found.
     fn present_parent(&self) -> Option<Arc<Parent>> {
         // A mount's root never moves; what moves is the directory that it covers.
-        self.mount.moves().and_then(|moves| moves.parent_of(self)).or_else(|| self.parent.clone())
+        self.mount
+            .moves()
+            .and_then(|moves| moves.parent_of(self))
+            .or_else(|| self.parent.clone())
     }
 
     /// The absolute path, as `getcwd` shows it.
@@ -152,7 +159,10 @@ impl Place {
     /// # Errors
     /// As [`Inode::stat`].
     pub fn stat(&self) -> SysResult<FileStat> {
-        Ok(FileStat { dev: self.mount.dev(), ..self.inode.stat()? })
+        Ok(FileStat {
+            dev: self.mount.dev(),
+            ..self.inode.stat()?
+        })
     }
 
     /// Lists entries after `cookie`, `.` and `..` first.
@@ -166,7 +176,9 @@ impl Place {
         let mut entries = self.dot_entries(cookie, max)?;
         let left = max.saturating_sub(entries.len());
         if left > 0 {
-            let rest = self.inode.read_directory(cookie.saturating_sub(DOT_ENTRIES), left)?;
+            let rest = self
+                .inode
+                .read_directory(cookie.saturating_sub(DOT_ENTRIES), left)?;
             entries.extend(
                 rest.into_iter()
                     .map(|(cookie, entry)| (cookie.saturating_add(DOT_ENTRIES), entry)),
@@ -179,7 +191,11 @@ impl Place {
     pub(super) fn dot_entries(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
         let entry = |name: &[u8], inode: &dyn Inode| -> SysResult<DirEntry> {
             let ino = inode.ino()?;
-            Ok(DirEntry { name: name.into(), ino, file_type: FileType::Directory })
+            Ok(DirEntry {
+                name: name.into(),
+                ino,
+                file_type: FileType::Directory,
+            })
         };
         let mut entries = Vec::new();
         if cookie == 0 && max > 0 {
@@ -187,7 +203,9 @@ impl Place {
         }
         if cookie < DOT_ENTRIES && entries.len() < max {
             let parent = self.present_parent();
-            let above = parent.as_ref().map_or(&self.inode, |parent| &parent.place.inode);
+            let above = parent
+                .as_ref()
+                .map_or(&self.inode, |parent| &parent.place.inode);
             entries.push((DOT_ENTRIES, entry(b"..", &**above)?));
         }
         Ok(entries)
@@ -205,7 +223,11 @@ impl Place {
                 return Ok(true);
             }
             steps = steps.saturating_add(1);
-            next = if steps > DEPTH_MAX { None } else { parent.place.present_parent() };
+            next = if steps > DEPTH_MAX {
+                None
+            } else {
+                parent.place.present_parent()
+            };
         }
         Ok(false)
     }
@@ -330,15 +352,21 @@ impl<'n> Walk<'n> {
                     self.down(inode, &name)?;
                     return Ok(Target::Directory(self.place.clone()));
                 }
-                FileType::Symlink if follow == Follow::Yes || ending.slash => match self.lead(&*inode)? {
-                    Lead::Path(text) => ending = self.follow(&text, ending.slash)?,
-                    Lead::Descriptor { .. } if ending.slash => return Err(Errno::NotDirectory),
-                    Lead::Descriptor { pid, fd } => return Ok(Target::Descriptor { pid, fd }),
-                },
+                FileType::Symlink if follow == Follow::Yes || ending.slash => {
+                    match self.lead(&*inode)? {
+                        Lead::Path(text) => ending = self.follow(&text, ending.slash)?,
+                        Lead::Descriptor { .. } if ending.slash => return Err(Errno::NotDirectory),
+                        Lead::Descriptor { pid, fd } => return Ok(Target::Descriptor { pid, fd }),
+                    }
+                }
                 _ if ending.slash => return Err(Errno::NotDirectory),
                 _ => {
                     let directory = ending.directory;
-                    return Ok(Target::Other { directory, inode, file_type });
+                    return Ok(Target::Other {
+                        directory,
+                        inode,
+                        file_type,
+                    });
                 }
             }
         }
@@ -446,7 +474,11 @@ impl<'n> Walk<'n> {
     }
 
     fn end(&self, last: Last, slash: bool) -> Ending {
-        Ending { directory: self.place.clone(), last, slash }
+        Ending {
+            directory: self.place.clone(),
+            last,
+            slash,
+        }
     }
 
     /// Goes to where a path or link text starts.
@@ -484,7 +516,11 @@ impl<'n> Walk<'n> {
         }
         let parent = Parent::new(self.place.clone(), name);
         let mount = Arc::clone(&self.place.mount);
-        self.place = self.mounts.enter(Place { mount, inode, parent: Some(parent) })?;
+        self.place = self.mounts.enter(Place {
+            mount,
+            inode,
+            parent: Some(parent),
+        })?;
         self.below_base = self.below_base.saturating_add(1);
         Ok(())
     }

@@ -67,7 +67,12 @@ impl Iterator for Pieces {
         let at = self.offset + self.done as u64;
         let in_chunk = usize::try_from(at % CHUNK as u64).expect("less than a chunk");
         let len = (CHUNK - in_chunk).min(self.len - self.done);
-        let piece = Piece { index: at / CHUNK as u64, in_chunk, in_buffer: self.done, len };
+        let piece = Piece {
+            index: at / CHUNK as u64,
+            in_chunk,
+            in_buffer: self.done,
+            len,
+        };
         self.done += len;
         Some(piece)
     }
@@ -79,14 +84,28 @@ fn zeroed() -> Box<[u8]> {
 
 impl Content {
     pub(super) fn empty() -> Self {
-        Self { len: 0, data: Data::Small(Vec::new()), lower: None, charged: 0 }
+        Self {
+            len: 0,
+            data: Data::Small(Vec::new()),
+            lower: None,
+            charged: 0,
+        }
     }
 
     /// The contents of a file of another back end, `len` bytes.
     pub(super) fn over(file: Arc<dyn OpenFile>, len: u64) -> Self {
         let lower = (len > 0).then_some(Lower { file, len });
-        let data = if lower.is_some() { Data::Chunks(BTreeMap::new()) } else { Data::Small(Vec::new()) };
-        Self { len, data, lower, charged: 0 }
+        let data = if lower.is_some() {
+            Data::Chunks(BTreeMap::new())
+        } else {
+            Data::Small(Vec::new())
+        };
+        Self {
+            len,
+            data,
+            lower,
+            charged: 0,
+        }
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -100,7 +119,8 @@ impl Content {
 
     /// Bytes of storage, the lower file's included.
     pub(super) fn stored(&self) -> u64 {
-        self.charged.max(self.lower.as_ref().map_or(0, |lower| lower.len))
+        self.charged
+            .max(self.lower.as_ref().map_or(0, |lower| lower.len))
     }
 
     pub(super) fn read(&self, buffer: &mut [u8], offset: u64) -> SysResult<usize> {
@@ -109,14 +129,20 @@ impl Content {
         let buffer = &mut buffer[..count];
         match &self.data {
             Data::Small(bytes) => {
-                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                let start = usize::try_from(offset)
+                    .unwrap_or(usize::MAX)
+                    .min(bytes.len());
                 let stored = (bytes.len() - start).min(count);
                 buffer[..stored].copy_from_slice(&bytes[start..start + stored]);
                 buffer[stored..].fill(0);
             }
             Data::Chunks(chunks) if chunks.is_empty() => self.read_below(buffer, offset)?,
             Data::Chunks(chunks) => {
-                for piece in (Pieces { offset, done: 0, len: count }) {
+                for piece in (Pieces {
+                    offset,
+                    done: 0,
+                    len: count,
+                }) {
                     let part = &mut buffer[piece.in_buffer..][..piece.len];
                     match chunks.get(&piece.index) {
                         Some(chunk) => part.copy_from_slice(&chunk[piece.in_chunk..][..piece.len]),
@@ -135,7 +161,10 @@ impl Content {
             let left = usize::try_from(lower.len.saturating_sub(offset)).unwrap_or(usize::MAX);
             let wanted = left.min(buffer.len());
             while filled < wanted {
-                match lower.file.read_at(&mut buffer[filled..wanted], offset + filled as u64)? {
+                match lower
+                    .file
+                    .read_at(&mut buffer[filled..wanted], offset + filled as u64)?
+                {
                     0 => break,
                     count => filled += count,
                 }
@@ -152,7 +181,9 @@ impl Content {
         if offset >= LEN_MAX {
             return Err(Errno::FileTooBig);
         }
-        let count = usize::try_from(LEN_MAX - offset).unwrap_or(usize::MAX).min(buffer.len());
+        let count = usize::try_from(LEN_MAX - offset)
+            .unwrap_or(usize::MAX)
+            .min(buffer.len());
         let end = offset + count as u64;
         self.make_small(quota, end)?;
         let written = if end <= CHUNK as u64 && matches!(self.data, Data::Small(_)) {
@@ -166,7 +197,9 @@ impl Content {
 
     /// Copies a lower file that fits into one buffer, so that small configuration files stay small.
     fn make_small(&mut self, quota: &Quota, end: u64) -> SysResult<()> {
-        let Some(lower) = &self.lower else { return Ok(()) };
+        let Some(lower) = &self.lower else {
+            return Ok(());
+        };
         let untouched = matches!(&self.data, Data::Chunks(chunks) if chunks.is_empty());
         if !untouched || lower.len.max(end) > CHUNK as u64 {
             return Ok(());
@@ -185,7 +218,9 @@ impl Content {
     }
 
     fn write_small(&mut self, quota: &Quota, buffer: &[u8], offset: u64) -> SysResult<usize> {
-        let Data::Small(bytes) = &mut self.data else { return Err(Errno::Io) };
+        let Data::Small(bytes) = &mut self.data else {
+            return Err(Errno::Io);
+        };
         let start = usize::try_from(offset).map_err(|_| Errno::FileTooBig)?;
         let end = start + buffer.len();
         grow_small(bytes, &mut self.charged, quota, end)?;
@@ -225,7 +260,11 @@ impl Content {
     fn write_chunks(&mut self, quota: &Quota, buffer: &[u8], offset: u64) -> SysResult<usize> {
         self.make_chunks(quota)?;
         let mut written = 0;
-        for piece in (Pieces { offset, done: 0, len: buffer.len() }) {
+        for piece in (Pieces {
+            offset,
+            done: 0,
+            len: buffer.len(),
+        }) {
             let part = &buffer[piece.in_buffer..][..piece.len];
             match self.write_chunk(quota, &piece, part) {
                 Ok(()) => written += piece.len,
@@ -238,7 +277,9 @@ impl Content {
     }
 
     fn write_chunk(&mut self, quota: &Quota, piece: &Piece, part: &[u8]) -> SysResult<()> {
-        let Data::Chunks(chunks) = &mut self.data else { return Err(Errno::Io) };
+        let Data::Chunks(chunks) = &mut self.data else {
+            return Err(Errno::Io);
+        };
         if let Some(chunk) = chunks.get_mut(&piece.index) {
             chunk[piece.in_chunk..][..piece.len].copy_from_slice(part);
             return Ok(());
@@ -310,19 +351,26 @@ impl Content {
         if len == 0 {
             return Err(Errno::Invalid);
         }
-        let end = offset.checked_add(len).filter(|&end| end <= LEN_MAX).ok_or(Errno::FileTooBig)?;
+        let end = offset
+            .checked_add(len)
+            .filter(|&end| end <= LEN_MAX)
+            .ok_or(Errno::FileTooBig)?;
         let chunk_len = CHUNK as u64;
         let wanted = offset / chunk_len..end.div_ceil(chunk_len);
         let present = match self.make_chunks(quota) {
             Ok(chunks) => chunks.range(wanted.clone()).count() as u64,
             Err(error) => return Err(error),
         };
-        let missing = (wanted.end - wanted.start - present).checked_mul(chunk_len).ok_or(Errno::NoSpace)?;
+        let missing = (wanted.end - wanted.start - present)
+            .checked_mul(chunk_len)
+            .ok_or(Errno::NoSpace)?;
         // Charged at once, so that a refusal leaves nothing half done.
         quota.reserve(missing, 0)?.keep();
         self.charged += missing;
         for index in wanted {
-            let Data::Chunks(chunks) = &self.data else { return Err(Errno::Io) };
+            let Data::Chunks(chunks) = &self.data else {
+                return Err(Errno::Io);
+            };
             if chunks.contains_key(&index) {
                 continue;
             }
@@ -373,7 +421,13 @@ mod tests {
     #[test]
     fn what_was_written_is_read_at_every_size_and_offset() {
         let quota = unlimited();
-        for (offset, len) in [(0, 5), (3, CHUNK), (CHUNK - 1, 2), (CHUNK, CHUNK), (2 * CHUNK + 7, 3 * CHUNK)] {
+        for (offset, len) in [
+            (0, 5),
+            (3, CHUNK),
+            (CHUNK - 1, 2),
+            (CHUNK, CHUNK),
+            (2 * CHUNK + 7, 3 * CHUNK),
+        ] {
             let mut content = Content::empty();
             let bytes: Vec<u8> = (0..len).map(|n| u8::try_from(n % 251).unwrap()).collect();
             assert_eq!(content.write(&quota, &bytes, offset as u64), Ok(len));
@@ -403,10 +457,15 @@ mod tests {
         let quota = unlimited();
         for len in [10, 2 * CHUNK as u64] {
             let mut content = Content::empty();
-            content.write(&quota, &vec![7; usize::try_from(len).unwrap()], 0).unwrap();
+            content
+                .write(&quota, &vec![7; usize::try_from(len).unwrap()], 0)
+                .unwrap();
             content.set_len(&quota, len - 3).unwrap();
             content.set_len(&quota, len).unwrap();
-            assert_eq!(all(&content)[usize::try_from(len - 4).unwrap()..], [7, 0, 0, 0]);
+            assert_eq!(
+                all(&content)[usize::try_from(len - 4).unwrap()..],
+                [7, 0, 0, 0]
+            );
         }
     }
 
@@ -415,7 +474,10 @@ mod tests {
         let quota = Quota::new(2 * CHUNK as u64, 1);
         let mut content = Content::empty();
         assert_eq!(content.write(&quota, &vec![1; 3 * CHUNK], 0), Ok(2 * CHUNK));
-        assert_eq!(content.write(&quota, b"x", 2 * CHUNK as u64), Err(Errno::NoSpace));
+        assert_eq!(
+            content.write(&quota, b"x", 2 * CHUNK as u64),
+            Err(Errno::NoSpace)
+        );
         assert_eq!(content.len(), 2 * CHUNK as u64);
         content.set_len(&quota, 0).unwrap();
         assert_eq!((quota.bytes_used(), content.charged()), (0, 0));
@@ -438,7 +500,10 @@ mod tests {
         assert_eq!(content.allocate(&quota, 0, 1 << 60), Err(Errno::NoSpace));
         assert_eq!(quota.bytes_used(), 0);
         content.allocate(&quota, 10, 2 * CHUNK as u64).unwrap();
-        assert_eq!((content.len(), quota.bytes_used()), (10 + 2 * CHUNK as u64, 3 * CHUNK as u64));
+        assert_eq!(
+            (content.len(), quota.bytes_used()),
+            (10 + 2 * CHUNK as u64, 3 * CHUNK as u64)
+        );
     }
 
     #[derive(Debug)]
@@ -452,10 +517,19 @@ mod tests {
             buffer[..count].copy_from_slice(&rest[..count]);
             Ok(count)
         }
-        fn write_at(&self, _: &super::super::super::Writable<'_>, _: &[u8], _: u64) -> SysResult<usize> {
+        fn write_at(
+            &self,
+            _: &super::super::super::Writable<'_>,
+            _: &[u8],
+            _: u64,
+        ) -> SysResult<usize> {
             Err(Errno::ReadOnly)
         }
-        fn append(&self, _: &super::super::super::Writable<'_>, _: &[u8]) -> SysResult<(usize, u64)> {
+        fn append(
+            &self,
+            _: &super::super::super::Writable<'_>,
+            _: &[u8],
+        ) -> SysResult<(usize, u64)> {
             Err(Errno::ReadOnly)
         }
         fn set_len(&self, _: &super::super::super::Writable<'_>, _: u64) -> SysResult<()> {

@@ -48,7 +48,12 @@ pub(super) struct Lower {
 
 impl Lower {
     pub(super) fn new(inode: Arc<dyn Inode>) -> Self {
-        Self { inode, hidden: HashSet::new(), cached: HashMap::new(), sweep_at: CACHED_MIN }
+        Self {
+            inode,
+            hidden: HashSet::new(),
+            cached: HashMap::new(),
+            sweep_at: CACHED_MIN,
+        }
     }
 
     fn cache(&mut self, name: &[u8], node: &Arc<Node>) {
@@ -98,7 +103,9 @@ impl Directory {
 
     /// Whether a name that is not [`Directory::present`] may still be found in the lower directory.
     pub(super) fn may_have_below(&self, name: &[u8]) -> bool {
-        self.lower.as_ref().is_some_and(|lower| !lower.hidden.contains(name))
+        self.lower
+            .as_ref()
+            .is_some_and(|lower| !lower.hidden.contains(name))
     }
 
     /// Finds a name here or below. `owner` is this directory's inode.
@@ -106,7 +113,9 @@ impl Directory {
         if let Some(node) = self.present(name) {
             return Ok(Some(node));
         }
-        let Some(lower) = &mut self.lower else { return Ok(None) };
+        let Some(lower) = &mut self.lower else {
+            return Ok(None);
+        };
         if lower.hidden.contains(name) {
             return Ok(None);
         }
@@ -117,7 +126,13 @@ impl Directory {
         let node = Node::over(owner, name, below)?;
         if node.is_directory() {
             // Directories are kept: what is changed below them hangs on them. Their number is bounded by the image's.
-            self.entries.insert(name.into(), Entry { number: None, node: Arc::clone(&node) });
+            self.entries.insert(
+                name.into(),
+                Entry {
+                    number: None,
+                    node: Arc::clone(&node),
+                },
+            );
         } else {
             lower.cache(name, &node);
         }
@@ -127,12 +142,24 @@ impl Directory {
     /// Makes an unchanged file of the lower directory an entry, because it is about to be changed. False when the name does
     /// not lead to it any more.
     pub(super) fn pin(&mut self, name: &[u8], node: &Arc<Node>) -> bool {
-        let Some(lower) = &mut self.lower else { return false };
-        if !lower.cached.get(name).is_some_and(|cached| std::ptr::eq(cached.as_ptr(), &raw const **node)) {
+        let Some(lower) = &mut self.lower else {
+            return false;
+        };
+        if !lower
+            .cached
+            .get(name)
+            .is_some_and(|cached| std::ptr::eq(cached.as_ptr(), &raw const **node))
+        {
             return false;
         }
         lower.cached.remove(name);
-        self.entries.insert(name.into(), Entry { number: None, node: Arc::clone(node) });
+        self.entries.insert(
+            name.into(),
+            Entry {
+                number: None,
+                node: Arc::clone(node),
+            },
+        );
         true
     }
 
@@ -142,7 +169,13 @@ impl Directory {
         let number = self.next;
         self.next += 1;
         self.order.insert(number, Arc::clone(&name));
-        self.entries.insert(name, Entry { number: Some(number), node });
+        self.entries.insert(
+            name,
+            Entry {
+                number: Some(number),
+                node,
+            },
+        );
     }
 
     /// Puts another inode under a name that is taken, whose place in listings it keeps.
@@ -154,13 +187,17 @@ impl Directory {
         if let Some(lower) = &mut self.lower {
             lower.cached.remove(name);
         }
-        self.entries.insert(name.into(), Entry { number: None, node });
+        self.entries
+            .insert(name.into(), Entry { number: None, node });
     }
 
     /// Takes a name out.
     pub(super) fn remove(&mut self, name: &[u8]) {
         let number = match self.entries.remove(name) {
-            Some(Entry { number: Some(number), .. }) => {
+            Some(Entry {
+                number: Some(number),
+                ..
+            }) => {
                 self.order.remove(&number);
                 Some(number)
             }
@@ -178,12 +215,19 @@ impl Directory {
         if !self.entries.is_empty() {
             return Ok(false);
         }
-        let Some(lower) = &self.lower else { return Ok(true) };
+        let Some(lower) = &self.lower else {
+            return Ok(true);
+        };
         let mut cookie = 0;
         loop {
             let batch = lower.inode.read_directory(cookie, 256)?;
-            let Some(&(last, _)) = batch.last() else { return Ok(true) };
-            if batch.iter().any(|(_, entry)| !lower.hidden.contains(&*entry.name)) {
+            let Some(&(last, _)) = batch.last() else {
+                return Ok(true);
+            };
+            if batch
+                .iter()
+                .any(|(_, entry)| !lower.hidden.contains(&*entry.name))
+            {
                 return Ok(false);
             }
             cookie = last;
@@ -213,8 +257,12 @@ impl Directory {
         listed: &mut Vec<(u64, DirEntry)>,
     ) -> SysResult<()> {
         while listed.len() < max {
-            let batch = lower.inode.read_directory(cookie, (max - listed.len()).min(1024))?;
-            let Some(&(last, _)) = batch.last() else { break };
+            let batch = lower
+                .inode
+                .read_directory(cookie, (max - listed.len()).min(1024))?;
+            let Some(&(last, _)) = batch.last() else {
+                break;
+            };
             cookie = last;
             for (cookie, entry) in batch {
                 if lower.hidden.contains(&*entry.name) {
@@ -232,6 +280,8 @@ impl Directory {
 
     /// Takes all entries out, for dropping.
     pub(super) fn take_nodes(&mut self) -> impl Iterator<Item = Arc<Node>> + use<> {
-        std::mem::take(&mut self.entries).into_values().map(|entry| entry.node)
+        std::mem::take(&mut self.entries)
+            .into_values()
+            .map(|entry| entry.node)
     }
 }

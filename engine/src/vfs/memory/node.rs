@@ -65,7 +65,13 @@ impl Node {
     pub(super) fn new_root(shared: &Arc<Shared>, mode: u32) -> Arc<Self> {
         Arc::new_cyclic(|this| {
             let directory = Directory::new(Weak::new(), None);
-            Self::build(this.clone(), shared, 1, mode, Kind::Directory(RwLock::new(directory)))
+            Self::build(
+                this.clone(),
+                shared,
+                1,
+                mode,
+                Kind::Directory(RwLock::new(directory)),
+            )
         })
     }
 
@@ -120,7 +126,11 @@ impl Node {
 
     fn build(this: Weak<Self>, shared: &Arc<Shared>, ino: u64, mode: u32, kind: Kind) -> Self {
         let now = now();
-        let nlink = if matches!(kind, Kind::Directory(_)) { 2 } else { 1 };
+        let nlink = if matches!(kind, Kind::Directory(_)) {
+            2
+        } else {
+            1
+        };
         Self {
             this,
             shared: Arc::clone(shared),
@@ -165,7 +175,11 @@ impl Node {
 
     /// This inode as a listing tells it.
     pub(super) fn entry(&self, name: &[u8]) -> DirEntry {
-        DirEntry { name: name.into(), ino: self.ino, file_type: self.kind_type() }
+        DirEntry {
+            name: name.into(),
+            ino: self.ino,
+            file_type: self.kind_type(),
+        }
     }
 
     fn kind_type(&self) -> FileType {
@@ -193,9 +207,13 @@ impl Node {
     /// Stamps a read, as `relatime` does: when the time is older than the last change, or a day old.
     fn touch_read(&self) {
         let atime = self.atime.load(Ordering::Relaxed);
-        let changed = self.mtime.load(Ordering::Relaxed).max(self.ctime.load(Ordering::Relaxed));
+        let changed = self
+            .mtime
+            .load(Ordering::Relaxed)
+            .max(self.ctime.load(Ordering::Relaxed));
         if atime <= changed {
-            self.atime.store(now().max(changed.saturating_add(1)), Ordering::Relaxed);
+            self.atime
+                .store(now().max(changed.saturating_add(1)), Ordering::Relaxed);
         } else {
             let now = now();
             if now.saturating_sub(atime) > ATIME_MAX_AGE {
@@ -209,7 +227,10 @@ impl Node {
     }
 
     pub(super) fn drop_link(&self) {
-        self.nlink.update(Ordering::Relaxed, Ordering::Relaxed, |nlink| nlink.saturating_sub(1));
+        self.nlink
+            .update(Ordering::Relaxed, Ordering::Relaxed, |nlink| {
+                nlink.saturating_sub(1)
+            });
     }
 
     /// Books that a name of it is gone. Each further name of a file was charged as an inode: names take memory as well.
@@ -400,7 +421,10 @@ impl Inode for Node {
     }
 
     fn link(&self, _: &Writable<'_>, name: Name<'_>, target: &Arc<dyn Inode>) -> SysResult<()> {
-        let target = target.as_any().downcast_ref::<Self>().ok_or(Errno::CrossDevice)?;
+        let target = target
+            .as_any()
+            .downcast_ref::<Self>()
+            .ok_or(Errno::CrossDevice)?;
         let target = target.this.upgrade().ok_or(Errno::Stale)?;
         if !Arc::ptr_eq(&self.shared, &target.shared) {
             return Err(Errno::CrossDevice);
@@ -418,9 +442,11 @@ impl Inode for Node {
         }
         let charge = self.shared.quota.reserve(0, 1)?;
         // An inode without a name gets none again: somebody may have counted on its end.
-        let linked = target.nlink.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |nlink| {
-            (nlink > 0).then(|| nlink.saturating_add(1))
-        });
+        let linked = target
+            .nlink
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |nlink| {
+                (nlink > 0).then(|| nlink.saturating_add(1))
+            });
         if linked.is_err() {
             return Err(Errno::NotFound);
         }
@@ -433,7 +459,9 @@ impl Inode for Node {
 
     fn unlink(&self, _: &Writable<'_>, name: Name<'_>) -> SysResult<()> {
         let mut directory = self.directory()?.write();
-        let node = directory.find(self, name.as_bytes())?.ok_or(Errno::NotFound)?;
+        let node = directory
+            .find(self, name.as_bytes())?
+            .ok_or(Errno::NotFound)?;
         if node.is_directory() {
             return Err(Errno::IsDirectory);
         }
@@ -448,7 +476,9 @@ impl Inode for Node {
         let directory = self.directory()?;
         let _structure = self.shared.structure.lock();
         let mut directory = directory.write();
-        let node = directory.find(self, name.as_bytes())?.ok_or(Errno::NotFound)?;
+        let node = directory
+            .find(self, name.as_bytes())?
+            .ok_or(Errno::NotFound)?;
         let mut inner = node.directory()?.write();
         if !inner.is_empty()? {
             return Err(Errno::NotEmpty);
@@ -471,7 +501,10 @@ impl Inode for Node {
         to: Name<'_>,
         flags: RenameFlags,
     ) -> SysResult<()> {
-        let to_directory = to_directory.as_any().downcast_ref::<Self>().ok_or(Errno::CrossDevice)?;
+        let to_directory = to_directory
+            .as_any()
+            .downcast_ref::<Self>()
+            .ok_or(Errno::CrossDevice)?;
         if !Arc::ptr_eq(&self.shared, &to_directory.shared) {
             return Err(Errno::CrossDevice);
         }

@@ -20,7 +20,10 @@ impl<'a> Locked<'a> {
     fn new(from: &'a Node, to: &'a Node) -> SysResult<Self> {
         let same = std::ptr::eq(from, to);
         let (from, to) = (from.directory()?, to.directory()?);
-        Ok(Self { from: from.write(), to: if same { None } else { Some(to.write()) } })
+        Ok(Self {
+            from: from.write(),
+            to: if same { None } else { Some(to.write()) },
+        })
     }
 
     fn to(&mut self) -> &mut Directory {
@@ -59,7 +62,10 @@ fn attempt(
     if locked.to().is_removed() {
         return Err(Errno::NotFound);
     }
-    let old = locked.from.find(from_directory, from.as_bytes())?.ok_or(Errno::NotFound)?;
+    let old = locked
+        .from
+        .find(from_directory, from.as_bytes())?
+        .ok_or(Errno::NotFound)?;
     let new = locked.to().find(to_directory, to.as_bytes())?;
     match &new {
         Some(_) if flags.contains(RenameFlags::NO_REPLACE) => return Err(Errno::Exists),
@@ -75,7 +81,11 @@ fn attempt(
     if let Some(new) = new.as_ref().filter(|new| new.is_directory())
         && is_within(from_directory, new)?
     {
-        return Err(if exchange { Errno::Invalid } else { Errno::NotEmpty });
+        return Err(if exchange {
+            Errno::Invalid
+        } else {
+            Errno::NotEmpty
+        });
     }
     let mut locked = Locked::new(from_directory, to_directory)?;
     let still = locked.from.find(from_directory, from.as_bytes())?;

@@ -22,7 +22,10 @@ struct Free {
 impl Free {
     fn create(&self, new: NewInode<'_>) -> SysResult<()> {
         let writable = Writable::of_entries(&self.directory.mount, &*self.directory.inode)?;
-        self.directory.inode.create(&writable, Name::new(&self.name)?, new).map(drop)
+        self.directory
+            .inode
+            .create(&writable, Name::new(&self.name)?, new)
+            .map(drop)
     }
 }
 
@@ -30,13 +33,15 @@ impl Namespace {
     /// # Errors
     /// `Exists`, `NoSpace`, `Quota`, `ReadOnly`, `Access` and those of resolution.
     pub fn make_directory(&self, at: At<'_>, mode: u32) -> SysResult<()> {
-        self.free_name(at, FileType::Directory)?.create(NewInode::Directory(mode))
+        self.free_name(at, FileType::Directory)?
+            .create(NewInode::Directory(mode))
     }
 
     /// # Errors
     /// As [`Namespace::make_directory`].
     pub fn make_fifo(&self, at: At<'_>, mode: u32) -> SysResult<()> {
-        self.free_name(at, FileType::Fifo)?.create(NewInode::Fifo(mode))
+        self.free_name(at, FileType::Fifo)?
+            .create(NewInode::Fifo(mode))
     }
 
     /// # Errors
@@ -46,7 +51,8 @@ impl Namespace {
         if at.confine == Confine::Dirfd && target.first() == Some(&b'/') {
             return Err(Errno::NotCapable);
         }
-        self.free_name(at, FileType::Symlink)?.create(NewInode::Symlink(target))
+        self.free_name(at, FileType::Symlink)?
+            .create(NewInode::Symlink(target))
     }
 
     /// # Errors
@@ -56,7 +62,12 @@ impl Namespace {
         let free = self.free_name(to, FileType::Regular)?;
         let (mount, inode, file_type) = match &target {
             Target::Directory(place) => (&place.mount, &place.inode, FileType::Directory),
-            Target::Other { directory, inode, file_type, .. } => (&directory.mount, inode, *file_type),
+            Target::Other {
+                directory,
+                inode,
+                file_type,
+                ..
+            } => (&directory.mount, inode, *file_type),
             Target::Descriptor { .. } => return Err(Errno::CrossDevice),
         };
         if !Arc::ptr_eq(mount, &free.directory.mount) {
@@ -66,19 +77,31 @@ impl Namespace {
         if file_type == FileType::Directory {
             return Err(Errno::NotPermitted);
         }
-        free.directory.inode.link(&writable, Name::new(&free.name)?, inode)
+        free.directory
+            .inode
+            .link(&writable, Name::new(&free.name)?, inode)
     }
 
     /// # Errors
     /// `IsDirectory`, `NotFound`, `ReadOnly`, `Access` and those of resolution.
     pub fn unlink(&self, at: At<'_>) -> SysResult<()> {
-        let Ending { directory, last, slash } = self.walk(&at).parent(at.path)?;
-        let Last::Name(name) = last else { return Err(Errno::IsDirectory) };
+        let Ending {
+            directory,
+            last,
+            slash,
+        } = self.walk(&at).parent(at.path)?;
+        let Last::Name(name) = last else {
+            return Err(Errno::IsDirectory);
+        };
         let name = Name::new(&name)?;
         Writable::of_open_file(&directory.mount)?;
         let is_directory = directory.inode.lookup(name)?.file_type()? == FileType::Directory;
         if slash {
-            return Err(if is_directory { Errno::IsDirectory } else { Errno::NotDirectory });
+            return Err(if is_directory {
+                Errno::IsDirectory
+            } else {
+                Errno::NotDirectory
+            });
         }
         let writable = Writable::of_entries(&directory.mount, &*directory.inode)?;
         if is_directory {
@@ -91,7 +114,9 @@ impl Namespace {
     /// `NotDirectory`, `NotEmpty`, `Busy` for a mount point or `/`, `Invalid` for `.`.
     pub fn remove_directory(&self, at: At<'_>) -> SysResult<()> {
         let mut walk = self.walk(&at);
-        let Ending { directory, last, .. } = walk.parent(at.path)?;
+        let Ending {
+            directory, last, ..
+        } = walk.parent(at.path)?;
         let name = match last {
             Last::Root => return Err(Errno::Busy),
             Last::Dot => return Err(Errno::Invalid),
@@ -125,10 +150,16 @@ impl Namespace {
         if !Arc::ptr_eq(&from.directory.mount, &to.directory.mount) {
             return Err(Errno::CrossDevice);
         }
-        let Last::Name(old_name) = &from.last else { return Err(Errno::Busy) };
+        let Last::Name(old_name) = &from.last else {
+            return Err(Errno::Busy);
+        };
         let Last::Name(new_name) = &to.last else {
             let no_replace = flags.contains(RenameFlags::NO_REPLACE);
-            return Err(if no_replace { Errno::Exists } else { Errno::Busy });
+            return Err(if no_replace {
+                Errno::Exists
+            } else {
+                Errno::Busy
+            });
         };
         let (old_name, new_name) = (Name::new(old_name)?, Name::new(new_name)?);
         Writable::of_open_file(&from.directory.mount)?;
@@ -159,8 +190,14 @@ impl Namespace {
             }
         }
         let to_inode = &to.directory.inode;
-        from.directory.inode.rename(&writable, old_name, to_inode, new_name, flags)?;
-        self.note_moves((&from.directory, old_name, &old), (&to.directory, new_name, new.as_ref()), exchange);
+        from.directory
+            .inode
+            .rename(&writable, old_name, to_inode, new_name, flags)?;
+        self.note_moves(
+            (&from.directory, old_name, &old),
+            (&to.directory, new_name, new.as_ref()),
+            exchange,
+        );
         Ok(())
     }
 
@@ -185,8 +222,14 @@ impl Namespace {
 
     /// Resolves to a name that is free for a new inode of this type.
     fn free_name(&self, at: At<'_>, file_type: FileType) -> SysResult<Free> {
-        let Ending { directory, last, slash } = self.walk(&at).parent(at.path)?;
-        let Last::Name(name) = last else { return Err(Errno::Exists) };
+        let Ending {
+            directory,
+            last,
+            slash,
+        } = self.walk(&at).parent(at.path)?;
+        let Last::Name(name) = last else {
+            return Err(Errno::Exists);
+        };
         match directory.inode.lookup(Name::new(&name)?) {
             Ok(_) => Err(Errno::Exists),
             Err(Errno::NotFound) if slash && file_type != FileType::Directory => {
@@ -211,7 +254,11 @@ struct Entry {
 impl Entry {
     fn of(inode: Arc<dyn Inode>) -> SysResult<Self> {
         let is_directory = inode.file_type()? == FileType::Directory;
-        Ok(Self { ino: inode.ino()?, inode, is_directory })
+        Ok(Self {
+            ino: inode.ino()?,
+            inode,
+            is_directory,
+        })
     }
 
     /// A directory that gets another parent has its `..` changed, which needs write permission on it.
@@ -243,7 +290,11 @@ fn check_shape(
         && new.is_directory
         && from.directory.is_within(dev, new.ino)?
     {
-        return Err(if exchange { Errno::Invalid } else { Errno::NotEmpty });
+        return Err(if exchange {
+            Errno::Invalid
+        } else {
+            Errno::NotEmpty
+        });
     }
     Ok(())
 }

@@ -86,8 +86,9 @@ impl Namespace {
                 return Err(Errno::NotDirectory);
             }
             match open_existing(&ending.directory, name, inode, file_type, access, flags) {
-                // A host's file that went away between two calls of ours.
+                // A host's file that went away, or was replaced, between two calls of ours.
                 Err(Errno::NotFound) if create && races < RACES_MAX => races += 1,
+                Err(Errno::Stale) if races < RACES_MAX => races += 1,
                 result => return result,
             }
         }
@@ -97,7 +98,11 @@ impl Namespace {
 fn open_directory(place: &Place, access: AccessMode, flags: OpenFlags) -> SysResult<Opened> {
     if flags.contains(OpenFlags::CREATE) {
         let exclusive = flags.contains(OpenFlags::EXCLUSIVE);
-        return Err(if exclusive { Errno::Exists } else { Errno::IsDirectory });
+        return Err(if exclusive {
+            Errno::Exists
+        } else {
+            Errno::IsDirectory
+        });
     }
     if access.writes() || flags.contains(OpenFlags::TRUNCATE) {
         return Err(Errno::IsDirectory);
@@ -113,11 +118,18 @@ fn make_file(
     mode: u32,
 ) -> SysResult<Opened> {
     let writable = Writable::of_entries(&directory.mount, &*directory.inode)?;
-    let inode = directory.inode.create(&writable, name, NewInode::File(mode))?;
+    let inode = directory
+        .inode
+        .create(&writable, name, NewInode::File(mode))?;
     // The permission bits of a new file do not bind the call that makes it: `open(…, O_CREAT | O_WRONLY, 0444)` writes.
     let file = inode.open(access)?;
     let mount = Arc::clone(&directory.mount);
-    Ok(Opened::File { file, inode, mount, path: directory.path_of(name) })
+    Ok(Opened::File {
+        file,
+        inode,
+        mount,
+        path: directory.path_of(name),
+    })
 }
 
 fn open_existing(
@@ -134,11 +146,20 @@ fn open_existing(
     let mount = Arc::clone(&directory.mount);
     let truncate = flags.contains(OpenFlags::TRUNCATE) && file_type == FileType::Regular;
     let stat = inode.stat()?;
-    let truncating = if truncate { Some(Writable::of_contents(&mount, &stat)?) } else { None };
+    let truncating = if truncate {
+        Some(Writable::of_contents(&mount, &stat)?)
+    } else {
+        None
+    };
     permission::check(&stat, permission::wanted_by(access))?;
     match file_type {
         FileType::Fifo => {
-            return Ok(Opened::Fifo { inode, mount, path: directory.path_of(name) });
+            inode.open_fifo()?;
+            return Ok(Opened::Fifo {
+                inode,
+                mount,
+                path: directory.path_of(name),
+            });
         }
         FileType::Regular if access.writes() => drop(Writable::of_open_file(&mount)?),
         FileType::Socket | FileType::BlockDevice => return Err(Errno::NoDeviceOrAddress),
@@ -153,7 +174,12 @@ fn open_existing(
             inode.open(AccessMode::Write)?.set_len(&writable, 0)?;
         }
     }
-    Ok(Opened::File { file, inode, mount, path: directory.path_of(name) })
+    Ok(Opened::File {
+        file,
+        inode,
+        mount,
+        path: directory.path_of(name),
+    })
 }
 
 impl Walk<'_> {
