@@ -5,7 +5,8 @@ use sandbar::{Errno, ErrorKind};
 
 /// Why a command of the command line failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+#[non_exhaustive]
+pub enum Failure {
     /// The engine refused.
     #[error(transparent)]
     Engine(#[from] sandbar::Error),

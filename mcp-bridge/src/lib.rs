@@ -17,5 +17,6 @@ mod transport;
 
 pub use self::cli::main;
 pub use self::config::HostMount;
+pub use self::error::Failure;
 pub use self::server::Server;
 pub use self::session::{Session, SessionConfig};

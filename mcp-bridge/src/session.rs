@@ -24,7 +24,9 @@ use tokio::sync::watch;
 pub(crate) use self::instance::{Instance, Turn};
 pub(crate) use self::running::{Finished, Running};
 pub(crate) use self::seen::{Fingerprint, Staleness};
-pub(crate) use self::spool::{Excerpt, Omitted};
+pub(crate) use self::spool::Excerpt;
+#[cfg(test)]
+pub(crate) use self::spool::Omitted;
 use crate::config::{self, HostMount};
 use crate::error::{Failure, ToolError};
 use crate::limits;
@@ -84,7 +86,6 @@ impl Session {
     ///
     /// # Errors
     /// When the directory for its files cannot be made, or another process uses it.
-    #[expect(private_interfaces, reason = "embedders of the server print it; they need no more of it")]
     pub fn new(engine: Engine, config: SessionConfig) -> Result<Self, Failure> {
         let lock = config.directory.as_deref().map(lock_directory).transpose()?;
         Ok(Self {

@@ -36,7 +36,9 @@ pub(crate) struct Instance {
 
 /// The right to use an instance's shell.
 #[derive(Debug)]
-pub(crate) struct Turn(OwnedMutexGuard<()>);
+pub(crate) struct Turn {
+    _guard: OwnedMutexGuard<()>,
+}
 
 impl Instance {
     pub(super) fn new(sandbox: Sandbox, max_output_chars: usize) -> Self {
@@ -63,7 +65,7 @@ impl Instance {
 
     /// Waits until every call that came before is done with the shell.
     pub(crate) async fn turn(&self) -> Turn {
-        Turn(Arc::clone(&self.turn).lock_owned().await)
+        Turn { _guard: Arc::clone(&self.turn).lock_owned().await }
     }
 
     /// Starts a command in the shell as the last call left it. Needs a tokio runtime.

@@ -11,7 +11,7 @@ use super::arguments::Arguments;
 use super::{Effect, blocking, paths, reach, tool};
 use crate::error::{ToolError, ToolResult};
 use crate::limits;
-use crate::session::{Fingerprint, Instance, Session};
+use crate::session::{Instance, Session};
 use crate::text::{grouped, shown_line};
 
 pub(super) const NAME: &str = "Read";
