@@ -22,13 +22,13 @@ Examples:
   sandbar mcp --workspace ~/project:rw
   sandbar demo
 
-`sandbar COMMAND --help` shows more.";
+`sandbar COMMAND --help` shows more. SANDBAR_LOG takes a log filter such as `sandbar=trace`.";
 
 /// A small computer for AI agents in which every program is WebAssembly.
 #[derive(Debug, Parser)]
 #[command(name = "sandbar", version, after_help = EXAMPLES)]
 struct Cli {
-    /// Tell on standard error what happens; twice tells more. SANDBAR_LOG takes a filter such as `sandbar=trace`
+    /// Tell on standard error what happens; twice tells more
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
 

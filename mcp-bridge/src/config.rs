@@ -72,18 +72,15 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
 
 /// `NAME=VALUE`; a name alone takes the value that the caller's environment has.
 pub(crate) fn parse_env(text: &str) -> Result<EnvVar, String> {
-    let (name, value) = match text.split_once('=') {
-        Some((name, value)) => (name, value.to_owned()),
-        None => {
-            let value = std::env::var(text)
-                .map_err(|_| format!("`{text}` is not set here; write `{text}=VALUE`"))?;
-            (text, value)
-        }
+    let Some((name, value)) = text.split_once('=') else {
+        let value =
+            std::env::var(text).map_err(|_| format!("`{text}` is not set here; write `{text}=VALUE`"))?;
+        return Ok(EnvVar { name: text.to_owned(), value });
     };
     if name.is_empty() {
         return Err(format!("`{text}` has no name before `=`"));
     }
-    Ok(EnvVar { name: name.to_owned(), value })
+    Ok(EnvVar { name: name.to_owned(), value: value.to_owned() })
 }
 
 fn split_mode(text: &str) -> (&str, Option<&str>) {

@@ -12,9 +12,9 @@ pub(crate) const MAX_INSTANCES: usize = 4;
 pub(crate) const NAME_BYTES: usize = 63;
 
 /// Time limit of a `Bash` command when the caller gives none.
-pub(crate) const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
+pub(crate) const COMMAND_TIMEOUT: Duration = Duration::from_mins(2);
 /// The longest time limit of a `Bash` command.
-pub(crate) const COMMAND_TIMEOUT_MAX: Duration = Duration::from_secs(600);
+pub(crate) const COMMAND_TIMEOUT_MAX: Duration = Duration::from_mins(10);
 /// How long `Bash` waits for a command before the command goes on in the background.
 pub(crate) const FOREGROUND: Duration = Duration::from_secs(50);
 /// The longest wait of one `BashOutput` call.

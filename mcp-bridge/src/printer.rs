@@ -36,13 +36,14 @@ impl Style {
     }
 }
 
-/// Writes for people and scripts.
+/// Writes for people and scripts. Whoever writes was given it, also where nothing of it is needed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Printer {
     color_out: bool,
     color_error: bool,
 }
 
+#[expect(clippy::unused_self, reason = "the printer is the right to write")]
 impl Printer {
     /// Decides once whether colours are used.
     pub(crate) fn new(choice: ColorChoice) -> Self {

@@ -43,7 +43,7 @@ pub(crate) fn tail_start(bytes: &[u8], chars: usize) -> usize {
 
 /// Number of lines that end in these bytes.
 pub(crate) fn newlines(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+    bytes.iter().map(|byte| u64::from(*byte == b'\n')).sum()
 }
 
 /// A number with its thousands set apart.
@@ -64,7 +64,8 @@ pub(crate) fn shown_line(line: &[u8], chars: usize) -> String {
     let end = char_starts(line).nth(chars).unwrap_or(line.len());
     let mut text = String::from_utf8_lossy(line.get(..end).unwrap_or_default()).into_owned();
     if end < line.len() {
-        text.push_str(&format!(" [… {} more bytes in this line]", grouped((line.len() - end) as u64)));
+        let more = format!(" [… {} more bytes in this line]", grouped((line.len() - end) as u64));
+        text.push_str(&more);
     }
     text
 }

@@ -44,11 +44,13 @@ fn parse_max_output(text: &str) -> Result<usize, String> {
 impl Mcp {
     pub(super) fn run(self) -> Result<u8, Failure> {
         config::raise_open_files();
-        let mut settings = SessionConfig::default();
-        settings.mounts = self.sandbox.all_mounts();
-        settings.env = self.sandbox.env_pairs();
-        settings.max_output_chars = self.max_output;
-        settings.directory = self.session.as_deref().map(session_directory).transpose()?;
+        let settings = SessionConfig {
+            mounts: self.sandbox.all_mounts(),
+            env: self.sandbox.env_pairs(),
+            max_output_chars: self.max_output,
+            directory: self.session.as_deref().map(session_directory).transpose()?,
+            ..SessionConfig::default()
+        };
         let session = Session::new(config::engine()?, settings)?;
         let runtime = super::runtime()?;
         let result = runtime.block_on(stdio::serve(session));

@@ -193,13 +193,11 @@ struct JsonReport {
 impl From<&Captured> for JsonStream {
     fn from(captured: &Captured) -> Self {
         let omitted = captured.omitted.map(|omitted| JsonOmitted { at: omitted.at, bytes: omitted.bytes });
-        match std::str::from_utf8(&captured.bytes) {
-            Ok(text) => Self { encoding: "utf-8", data: text.to_owned(), omitted },
-            Err(_) => {
-                let data = base64::prelude::BASE64_STANDARD.encode(&captured.bytes);
-                Self { encoding: "base64", data, omitted }
-            }
+        if let Ok(text) = std::str::from_utf8(&captured.bytes) {
+            return Self { encoding: "utf-8", data: text.to_owned(), omitted };
         }
+        let data = base64::prelude::BASE64_STANDARD.encode(&captured.bytes);
+        Self { encoding: "base64", data, omitted }
     }
 }
 

@@ -113,11 +113,8 @@ impl Spool {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        text.push_str(&format!(
-            "[… {} bytes ({} lines) left out …]\n",
-            text::grouped(bytes),
-            text::grouped(lines)
-        ));
+        let gap = format!("[… {} bytes ({} lines) left out …]\n", text::grouped(bytes), text::grouped(lines));
+        text.push_str(&gap);
         text.push_str(&String::from_utf8_lossy(ending));
         let held = file.held();
         Excerpt { text, total: *total, omitted: Some(Omitted { bytes, lines, file: self.path.clone(), held }) }

@@ -146,7 +146,7 @@ mod tests {
         assert!(text(given.string("command")).starts_with("Error: argument `command` must be a string, not a number."));
         assert!(text(given.string("path")).starts_with("Error: argument `path` is missing."));
         assert!(
-            text(given.seconds("timeout", 0.1, Duration::from_secs(600)))
+            text(given.seconds("timeout", 0.1, Duration::from_mins(10)))
                 .starts_with("Error: argument `timeout` must be a number of seconds from 0.1 to 600, not 601.")
         );
         assert!(

@@ -18,11 +18,11 @@ pub(super) fn end(finished: &Finished, limit: Duration) -> String {
         ExitStatus::Exited(_) => String::new(),
         ExitStatus::Signaled(signal) => format!(" (SIG{})", signal.name()),
     };
-    let mut text = format!("exit {code}{signal} after {}", seconds(finished.wall));
-    if finished.ended == Ended::TimeLimit {
-        text.push_str(&format!("; stopped at its time limit of {}", seconds(limit)));
-    }
-    text
+    let stopped = match finished.ended {
+        Ended::TimeLimit => format!("; stopped at its time limit of {}", seconds(limit)),
+        Ended::FuelLimit | Ended::Exited => String::new(),
+    };
+    format!("exit {code}{signal} after {}{stopped}", seconds(finished.wall))
 }
 
 /// `running for 50.0 s as bash_3`.
@@ -33,26 +33,25 @@ pub(super) fn running(running: &Running) -> String {
 /// What was left out of the output, and where all of it is.
 pub(super) fn left_out(excerpt: &Excerpt) -> Option<String> {
     let omitted = excerpt.omitted.as_ref()?;
-    let mut text = format!(
-        "{} of {} bytes ({} lines) of output were left out; ",
+    let file = &omitted.file;
+    let whole = match omitted.held {
+        held if held == excerpt.total => format!("all of it is in {file}"),
+        0 => format!("no file holds it, because {file} cannot be written"),
+        held => {
+            let why = if held >= limits::SPOOL_BYTES {
+                "the most that is kept"
+            } else {
+                "then the sandbox's space was used up"
+            };
+            format!("the first {} bytes of it are in {file}, {why}", grouped(held))
+        }
+    };
+    Some(format!(
+        "{} of {} bytes ({} lines) of output were left out; {whole}",
         grouped(omitted.bytes),
         grouped(excerpt.total),
         grouped(omitted.lines)
-    );
-    let file = &omitted.file;
-    if omitted.held == excerpt.total {
-        text.push_str(&format!("all of it is in {file}"));
-    } else if omitted.held == 0 {
-        text.push_str(&format!("no file holds it, because {file} cannot be written"));
-    } else {
-        let why = if omitted.held >= limits::SPOOL_BYTES {
-            "the most that is kept"
-        } else {
-            "then the sandbox's space was used up"
-        };
-        text.push_str(&format!("the first {} bytes of it are in {file}, {why}", grouped(omitted.held)));
-    }
-    Some(text)
+    ))
 }
 
 /// Puts the parts behind the output.
@@ -61,8 +60,7 @@ pub(super) fn close(mut output: String, parts: impl IntoIterator<Item = String>)
         output.push('\n');
     }
     let parts: Vec<_> = parts.into_iter().collect();
-    output.push_str(&format!("[{}]", parts.join("; ")));
-    output
+    format!("{output}[{}]", parts.join("; "))
 }
 
 /// Seconds with as many digits as matter.

@@ -184,7 +184,8 @@ impl Page {
         self.chars += chars;
         self.lines += 1;
         self.shown += 1;
-        self.text.push_str(&format!("{:>6}\t{line}\n", self.lines));
+        let line = format!("{:>6}\t{line}\n", self.lines);
+        self.text.push_str(&line);
         true
     }
 
@@ -200,10 +201,9 @@ impl Page {
         }
         if !self.whole {
             let next = self.lines + 1;
-            self.text.push_str(&format!(
-                "[lines {} to {}; there are more, read on with offset {next}]",
-                wanted.offset, self.lines
-            ));
+            let more =
+                format!("[lines {} to {}; there are more, read on with offset {next}]", wanted.offset, self.lines);
+            self.text.push_str(&more);
         }
         Ok(ContentBlock::text(self.text))
     }
@@ -252,7 +252,7 @@ mod tests {
         page
     }
 
-    fn text(content: ContentBlock) -> String {
+    fn text(content: &ContentBlock) -> String {
         content.as_text().expect("text").text.clone()
     }
 
@@ -261,26 +261,26 @@ mod tests {
     #[test]
     fn lines_are_numbered_from_one() {
         let content = page(&["a", "b\r"], ALL).show("f", ALL).expect("lines");
-        assert_eq!(text(content), "     1\ta\n     2\tb\n");
-        assert_eq!(text(page(&[], ALL).show("f", ALL).expect("nothing")), "[f is empty]");
+        assert_eq!(text(&content), "     1\ta\n     2\tb\n");
+        assert_eq!(text(&page(&[], ALL).show("f", ALL).expect("nothing")), "[f is empty]");
     }
 
     #[test]
     fn a_page_ends_at_the_limit_and_says_where_to_go_on() {
         let wanted = Wanted { offset: 2, limit: 2, chars: 1000 };
         let content = page(&["a", "b", "c", "d"], wanted).show("f", wanted).expect("lines");
-        assert_eq!(text(content), "     2\tb\n     3\tc\n[lines 2 to 3; there are more, read on with offset 4]");
+        assert_eq!(text(&content), "     2\tb\n     3\tc\n[lines 2 to 3; there are more, read on with offset 4]");
         let exact = page(&["a", "b", "c"], wanted).show("f", wanted).expect("lines");
-        assert_eq!(text(exact), "     2\tb\n     3\tc\n");
+        assert_eq!(text(&exact), "     2\tb\n     3\tc\n");
     }
 
     #[test]
     fn a_page_ends_at_its_size_but_has_one_line_at_least() {
         let wanted = Wanted { offset: 1, limit: 100, chars: 20 };
         let content = page(&["aaaa", "bbbb"], wanted).show("f", wanted).expect("lines");
-        assert_eq!(text(content), "     1\taaaa\n[lines 1 to 1; there are more, read on with offset 2]");
+        assert_eq!(text(&content), "     1\taaaa\n[lines 1 to 1; there are more, read on with offset 2]");
         let long = "x".repeat(50);
-        assert!(text(page(&[&long], wanted).show("f", wanted).expect("a line")).contains(&long));
+        assert!(text(&page(&[&long], wanted).show("f", wanted).expect("a line")).contains(&long));
     }
 
     #[test]

@@ -17,7 +17,7 @@ const ANSWER_LINES: usize = 12;
 /// Characters of a line that are shown.
 const LINE_CHARS: usize = 110;
 /// The longest time for an answer; compiling the tools for the first time takes seconds.
-const ANSWER_TIME: Duration = Duration::from_secs(120);
+const ANSWER_TIME: Duration = Duration::from_mins(2);
 
 /// An agent at work.
 pub(super) struct Agent {
