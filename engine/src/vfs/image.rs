@@ -174,11 +174,14 @@ struct Node {
     kind: Kind,
 }
 
+/// A name in a directory.
+type Entry = (Box<[u8]>, Arc<Node>);
+
 #[derive(Debug)]
 enum Kind {
     File(ImageFile),
     /// Entries by name, ascending; a cookie is an index plus one.
-    Directory(Box<[(Box<[u8]>, Arc<Node>)]>),
+    Directory(Box<[Entry]>),
     Symlink(Box<[u8]>),
 }
 
@@ -199,7 +202,7 @@ impl Node {
         }
     }
 
-    fn entries(&self) -> SysResult<&[(Box<[u8]>, Arc<Self>)]> {
+    fn entries(&self) -> SysResult<&[Entry]> {
         match &self.kind {
             Kind::Directory(entries) => Ok(entries),
             _ => Err(Errno::NotDirectory),

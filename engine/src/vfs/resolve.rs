@@ -187,7 +187,7 @@ impl Place {
         Ok(entries)
     }
 
-    /// `.` and `..`, those of them that lie behind `cookie`.
+    /// `.` and `..`, those of them that lie behind `cookie`; none in a directory that was removed.
     pub(super) fn dot_entries(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
         let entry = |name: &[u8], inode: &dyn Inode| -> SysResult<DirEntry> {
             let ino = inode.ino()?;
@@ -198,10 +198,14 @@ impl Place {
             })
         };
         let mut entries = Vec::new();
+        // A directory that was removed has not even these.
+        if cookie >= DOT_ENTRIES || self.inode.stat()?.nlink == 0 {
+            return Ok(entries);
+        }
         if cookie == 0 && max > 0 {
             entries.push((1, entry(b".", &*self.inode)?));
         }
-        if cookie < DOT_ENTRIES && entries.len() < max {
+        if entries.len() < max {
             let parent = self.present_parent();
             let above = parent
                 .as_ref()
@@ -386,7 +390,8 @@ impl<'n> Walk<'n> {
             return Err(Errno::Loop);
         }
         match link.magic() {
-            None => Ok(Lead::Path(link.read_link()?)),
+            // A process's current directory is reached by its path: good until it is removed.
+            None | Some(MagicLink::WorkingDirectory(_)) => Ok(Lead::Path(link.read_link()?)),
             Some(MagicLink::OwnProcess) => Ok(Lead::Path(own_process(self.caller)?)),
             Some(MagicLink::Descriptor(pid, fd)) => {
                 let pid = pid.unwrap_or(self.caller.pid);
@@ -398,7 +403,6 @@ impl<'n> Walk<'n> {
                 }
                 Ok(Lead::Descriptor { pid, fd })
             }
-            Some(MagicLink::WorkingDirectory(_)) => Ok(Lead::Path(link.read_link()?)),
             Some(MagicLink::Root) => Ok(Lead::Path(b"/".to_vec())),
         }
     }
@@ -444,8 +448,8 @@ impl<'n> Walk<'n> {
                         return Err(Errno::NotCapable);
                     }
                     b".." => Last::DotDot,
-                    // Checked here so that a name that is too long is found before the call's own rules, as on Linux.
-                    name => Last::Name(Name::new(name)?.as_bytes().into()),
+                    // Not checked yet: Linux finds a name too long when it is looked up, after the call's own rules.
+                    name => Last::Name(name.into()),
                 };
                 return Ok(self.end(last, slash));
             }

@@ -14,6 +14,10 @@ use crate::process::{Description, Interest, PollEvent, Process};
 const MAX_SUBSCRIPTIONS: u32 = 8192;
 const SUBSCRIPTION: u32 = 48;
 const EVENT: u32 = 32;
+/// Kinds of subscriptions and events.
+const CLOCK: u8 = 0;
+const FD_READ: u8 = 1;
+const FD_WRITE: u8 = 2;
 
 /// What a subscription asks for.
 #[derive(Clone, Copy, Debug)]
@@ -116,11 +120,9 @@ fn answer(
                 .ok()
                 .and_then(|found| ready.get(found))
                 .map(|event| {
-                    (
-                        0,
-                        event.readiness.available,
-                        u16::from(event.readiness.hangup),
-                    )
+                    let readable = subscription.kind == FD_READ;
+                    let available = if readable { event.readiness.available } else { 0 };
+                    (0, available, u16::from(event.readiness.hangup))
                 }),
         };
         if let Some(event) = event {
@@ -171,7 +173,7 @@ fn subscription(
 
 fn question(kind: u8, reader: &mut Reader<'_>) -> SysResult<Question> {
     match kind {
-        0 => {
+        CLOCK => {
             let clock = Clock::parse(reader.u32()?)?;
             reader.skip::<4>()?;
             let timeout = reader.u64()?;
@@ -187,8 +189,8 @@ fn question(kind: u8, reader: &mut Reader<'_>) -> SysResult<Question> {
                 absolute: flags == 1,
             })
         }
-        1 => Ok(Question::Descriptor(reader.u32()?, Interest::Read)),
-        2 => Ok(Question::Descriptor(reader.u32()?, Interest::Write)),
+        FD_READ => Ok(Question::Descriptor(reader.u32()?, Interest::Read)),
+        FD_WRITE => Ok(Question::Descriptor(reader.u32()?, Interest::Write)),
         _ => Err(Errno::Invalid),
     }
 }

@@ -32,6 +32,9 @@ pub(super) struct HostInode {
     location: Mutex<Option<Location>>,
     /// Of a directory: its descriptor while it is open.
     handle: Mutex<Weak<Dir>>,
+    /// Of a directory that was removed while somebody held it: nothing else leads to it any more, and while it is open the host
+    /// does not give its number to another one.
+    orphan: Mutex<Option<Arc<Dir>>>,
     /// What the lookup that made this inode saw: the first question is about that moment. Not of directories, which many share.
     fresh: Mutex<Option<FileStat>>,
     /// The descriptor that a new file was made with, until it is opened.
@@ -69,6 +72,7 @@ impl HostInode {
             file_type: stat.stat.file_type,
             location: Mutex::new(location),
             handle: Mutex::default(),
+            orphan: Mutex::default(),
             fresh: Mutex::default(),
             made: Mutex::default(),
         })
@@ -194,6 +198,16 @@ impl HostInode {
         Ok(dir)
     }
 
+    /// Opens a directory that is about to be removed, if somebody holds it.
+    fn before_removal(&self, removed: &HostStat) -> Option<(Arc<Self>, Arc<Dir>)> {
+        if removed.stat.file_type != FileType::Directory {
+            return None;
+        }
+        let inode = self.shared.directories.lock().get(removed.id)?;
+        let dir = inode.dir().ok()?;
+        Some((inode, dir))
+    }
+
     fn read_stat(&self) -> SysResult<FileStat> {
         if self.file_type == FileType::Directory {
             return os::stat_directory(&*self.dir()?).map(|host| self.guest_stat(&host));
@@ -267,12 +281,11 @@ impl Inode for HostInode {
         *self.fresh.lock() = None;
         let permit = self.shared.options.descriptors.file()?;
         let made = self.made.lock().take();
-        let file = match made {
-            Some(file) => file,
-            None => {
-                let (parent, name) = self.location()?;
-                os::open_file(&*parent.dir()?, Name::new(&name)?, access)?
-            }
+        let file = if let Some(file) = made {
+            file
+        } else {
+            let (parent, name) = self.location()?;
+            os::open_file(&*parent.dir()?, Name::new(&name)?, access)?
         };
         let host = os::stat_file(&file)?;
         if host.id != self.id || host.stat.file_type != FileType::Regular {
@@ -359,7 +372,9 @@ impl Inode for HostInode {
         if removed.stat.file_type == FileType::Directory {
             self.shared.check_enter(&removed)?;
         }
+        let held = self.before_removal(&removed);
         os::remove_directory(&dir, name)?;
+        orphaned(held);
         self.release(&removed);
         Ok(())
     }
@@ -391,6 +406,7 @@ impl Inode for HostInode {
                 self.shared.check_enter(side)?;
             }
         }
+        let held = new.as_ref().and_then(|new| self.before_removal(new));
         os::rename(&from_dir, from, &to_dir, to, flags)?;
         let place = |inode: &Self, name: Name<'_>| {
             Some((inode.this.upgrade()?, Box::<[u8]>::from(name.as_bytes())))
@@ -400,6 +416,7 @@ impl Inode for HostInode {
             if flags.contains(RenameFlags::EXCHANGE) {
                 self.shared.note_location(new.id, place(self, from));
             } else {
+                orphaned(held);
                 self.release(&new);
             }
         }
@@ -454,6 +471,13 @@ impl Inode for HostInode {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+/// Keeps a directory open that was removed.
+fn orphaned(held: Option<(Arc<HostInode>, Arc<Dir>)>) {
+    if let Some((inode, dir)) = held {
+        *inode.orphan.lock() = Some(dir);
     }
 }
 

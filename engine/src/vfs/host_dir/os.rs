@@ -7,8 +7,12 @@
 
 use cap_std::fs::{Dir, File};
 use rustix::fs::{
+<<<<<<< HEAD
     AtFlags, FileType as HostType, Mode, OFlags, RenameFlags as HostRename, Stat, Timespec,
     Timestamps,
+=======
+    AtFlags, FileType as HostType, Mode, OFlags, RawMode, RenameFlags as HostRename, Stat, Timespec, Timestamps,
+>>>>>>> vfs
 };
 use rustix::io::Errno as HostErrno;
 
@@ -110,6 +114,11 @@ fn nanoseconds(seconds: impl TryInto<i64>, fraction: impl TryInto<i64>) -> Times
 }
 
 fn convert(host: &Stat) -> HostStat {
+    #[cfg_attr(
+        target_os = "linux",
+        expect(clippy::useless_conversion, reason = "16 bits on macOS")
+    )]
+    let mode = u32::from(host.st_mode);
     let file_type = match HostType::from_raw_mode(host.st_mode) {
         HostType::RegularFile => FileType::Regular,
         HostType::Directory => FileType::Directory,
@@ -129,7 +138,7 @@ fn convert(host: &Stat) -> HostStat {
             ino: unsigned(host.st_ino),
             file_type,
             // No set-user-id or sticky bit comes in or goes out.
-            mode: u32::try_from(unsigned(host.st_mode)).unwrap_or(0) & 0o777,
+            mode: mode & 0o777,
             nlink: unsigned(host.st_nlink),
             size: unsigned(host.st_size),
             blocks: unsigned(host.st_blocks),
@@ -142,7 +151,7 @@ fn convert(host: &Stat) -> HostStat {
 }
 
 fn permissions(mode: u32) -> Mode {
-    Mode::from_bits_truncate((mode & 0o777).try_into().unwrap_or(0))
+    Mode::from_bits_truncate(RawMode::try_from(mode & 0o777).unwrap_or(0))
 }
 
 pub(super) fn stat(dir: &Dir, name: Name<'_>) -> SysResult<HostStat> {
@@ -269,10 +278,15 @@ pub(super) fn set_file_mode(file: &File, mode: u32) -> SysResult<()> {
     retry(|| rustix::fs::fchmod(file, permissions(mode)))
 }
 
+/// A directory's own descriptor for reading, with a position of its own: a held one may be good for names only.
+fn open_itself(dir: &Dir) -> SysResult<std::os::fd::OwnedFd> {
+    let flags = GUARDED | OFlags::RDONLY | OFlags::DIRECTORY;
+    retry(|| rustix::fs::openat(dir, ".", flags, Mode::empty()))
+}
+
 /// Changes the attributes of a directory that has no name: the root.
 pub(super) fn set_directory_attributes(dir: &Dir, change: &SetAttributes) -> SysResult<()> {
-    let flags = GUARDED | OFlags::RDONLY | OFlags::DIRECTORY;
-    let fd = retry(|| rustix::fs::openat(dir, ".", flags, Mode::empty()))?;
+    let fd = open_itself(dir)?;
     if let Some(mode) = change.mode {
         retry(|| rustix::fs::fchmod(&fd, permissions(mode)))?;
     }
@@ -362,6 +376,7 @@ pub(super) fn sync(file: &File, scope: SyncScope) -> SysResult<()> {
 
 /// Makes a whole file system durable.
 pub(super) fn sync_all(dir: &Dir) -> SysResult<()> {
+<<<<<<< HEAD
     let fd = retry(|| {
         rustix::fs::openat(
             dir,
@@ -370,6 +385,9 @@ pub(super) fn sync_all(dir: &Dir) -> SysResult<()> {
             Mode::empty(),
         )
     })?;
+=======
+    let fd = open_itself(dir)?;
+>>>>>>> vfs
     #[cfg(target_os = "linux")]
     return retry(|| rustix::fs::syncfs(&fd));
     #[cfg(not(target_os = "linux"))]
@@ -424,10 +442,14 @@ pub(super) fn shows_kernel(_: &Dir) -> SysResult<bool> {
     Ok(false)
 }
 
+/// Name, inode number and type.
+pub(super) type HostEntry = (Box<[u8]>, u64, FileType);
+
 /// Reads a whole directory: names, inode numbers and types, in the host's order; at most `max` entries.
-pub(super) fn read_directory(dir: &Dir, max: usize) -> SysResult<Vec<(Box<[u8]>, u64, FileType)>> {
+pub(super) fn read_directory(dir: &Dir, max: usize) -> SysResult<Vec<HostEntry>> {
     let mut entries = Vec::new();
-    for entry in rustix::fs::Dir::read_from(dir).map_err(error)? {
+    let fd = open_itself(dir)?;
+    for entry in rustix::fs::Dir::new(fd).map_err(error)? {
         let entry = entry.map_err(error)?;
         let bytes = entry.file_name().to_bytes();
         if bytes == b"." || bytes == b".." {

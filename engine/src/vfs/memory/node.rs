@@ -524,9 +524,6 @@ impl Inode for Node {
 
     fn read_directory(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
         let directory = self.directory()?.read();
-        if directory.is_removed() {
-            return Err(Errno::NotFound);
-        }
         let listed = directory.list(cookie, max)?;
         drop(directory);
         if cookie == 0 {

@@ -85,6 +85,7 @@ impl Namespace {
     /// # Errors
     /// `IsDirectory`, `NotFound`, `ReadOnly`, `Access` and those of resolution.
     pub fn unlink(&self, at: At<'_>) -> SysResult<()> {
+<<<<<<< HEAD
         let Ending {
             directory,
             last,
@@ -94,7 +95,12 @@ impl Namespace {
             return Err(Errno::IsDirectory);
         };
         let name = Name::new(&name)?;
+=======
+        let Ending { directory, last, slash } = self.walk(&at).parent(at.path)?;
+        let Last::Name(name) = last else { return Err(Errno::IsDirectory) };
+>>>>>>> vfs
         Writable::of_open_file(&directory.mount)?;
+        let name = Name::new(&name)?;
         let is_directory = directory.inode.lookup(name)?.file_type()? == FileType::Directory;
         if slash {
             return Err(if is_directory {
@@ -123,8 +129,8 @@ impl Namespace {
             Last::DotDot => return Err(Errno::NotEmpty),
             Last::Name(name) => name,
         };
-        let name = Name::new(&name)?;
         Writable::of_open_file(&directory.mount)?;
+        let name = Name::new(&name)?;
         let inode = directory.inode.lookup(name)?;
         let writable = Writable::of_entries(&directory.mount, &*directory.inode)?;
         if inode.file_type()? != FileType::Directory {
@@ -161,9 +167,10 @@ impl Namespace {
                 Errno::Busy
             });
         };
-        let (old_name, new_name) = (Name::new(old_name)?, Name::new(new_name)?);
         Writable::of_open_file(&from.directory.mount)?;
+        let old_name = Name::new(old_name)?;
         let old = Entry::of(from.directory.inode.lookup(old_name)?)?;
+        let new_name = Name::new(new_name)?;
         let new = match to.directory.inode.lookup(new_name) {
             Ok(_) if flags.contains(RenameFlags::NO_REPLACE) => return Err(Errno::Exists),
             Ok(inode) => Some(Entry::of(inode)?),

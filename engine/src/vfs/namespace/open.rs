@@ -161,7 +161,9 @@ fn open_existing(
                 path: directory.path_of(name),
             });
         }
-        FileType::Regular if access.writes() => drop(Writable::of_open_file(&mount)?),
+        FileType::Regular if access.writes() => {
+            Writable::of_open_file(&mount)?;
+        }
         FileType::Socket | FileType::BlockDevice => return Err(Errno::NoDeviceOrAddress),
         _ => {}
     }

@@ -1,0 +1,3 @@
+//! End-to-end tests: real guests in real sandboxes.
+
+mod process;
