@@ -7,12 +7,8 @@
 
 use cap_std::fs::{Dir, File};
 use rustix::fs::{
-<<<<<<< HEAD
-    AtFlags, FileType as HostType, Mode, OFlags, RenameFlags as HostRename, Stat, Timespec,
-    Timestamps,
-=======
-    AtFlags, FileType as HostType, Mode, OFlags, RawMode, RenameFlags as HostRename, Stat, Timespec, Timestamps,
->>>>>>> vfs
+    AtFlags, FileType as HostType, Mode, OFlags, RawMode, RenameFlags as HostRename, Stat,
+    Timespec, Timestamps,
 };
 use rustix::io::Errno as HostErrno;
 
@@ -376,18 +372,7 @@ pub(super) fn sync(file: &File, scope: SyncScope) -> SysResult<()> {
 
 /// Makes a whole file system durable.
 pub(super) fn sync_all(dir: &Dir) -> SysResult<()> {
-<<<<<<< HEAD
-    let fd = retry(|| {
-        rustix::fs::openat(
-            dir,
-            ".",
-            GUARDED | OFlags::RDONLY | OFlags::DIRECTORY,
-            Mode::empty(),
-        )
-    })?;
-=======
     let fd = open_itself(dir)?;
->>>>>>> vfs
     #[cfg(target_os = "linux")]
     return retry(|| rustix::fs::syncfs(&fd));
     #[cfg(not(target_os = "linux"))]

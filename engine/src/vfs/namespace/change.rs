@@ -85,7 +85,6 @@ impl Namespace {
     /// # Errors
     /// `IsDirectory`, `NotFound`, `ReadOnly`, `Access` and those of resolution.
     pub fn unlink(&self, at: At<'_>) -> SysResult<()> {
-<<<<<<< HEAD
         let Ending {
             directory,
             last,
@@ -94,11 +93,6 @@ impl Namespace {
         let Last::Name(name) = last else {
             return Err(Errno::IsDirectory);
         };
-        let name = Name::new(&name)?;
-=======
-        let Ending { directory, last, slash } = self.walk(&at).parent(at.path)?;
-        let Last::Name(name) = last else { return Err(Errno::IsDirectory) };
->>>>>>> vfs
         Writable::of_open_file(&directory.mount)?;
         let name = Name::new(&name)?;
         let is_directory = directory.inode.lookup(name)?.file_type()? == FileType::Directory;

@@ -27,21 +27,18 @@ pub(super) fn uuid() -> SysResult<String> {
     bytes[6] = (bytes[6] & 0x0f) | 0x40;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     let number = u128::from_be_bytes(bytes);
-<<<<<<< HEAD
-    let (a, b, c) = (
-        number >> 96,
-        (number >> 80) & 0xffff,
-        (number >> 64) & 0xffff,
-    );
-    let (d, e) = ((number >> 48) & 0xffff, number & 0xffff_ffff_ffff);
-    Ok(format!("{a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x}"))
-=======
     let field = |shift: u32, digits: usize| {
         let mask = (1_u128 << (4 * digits)) - 1;
         format!("{:0digits$x}", (number >> shift) & mask)
     };
-    Ok([field(96, 8), field(80, 4), field(64, 4), field(48, 4), field(0, 12)].join("-"))
->>>>>>> vfs
+    Ok([
+        field(96, 8),
+        field(80, 4),
+        field(64, 4),
+        field(48, 4),
+        field(0, 12),
+    ]
+    .join("-"))
 }
 
 fn line(text: &str) -> Vec<u8> {
@@ -96,16 +93,7 @@ mod always {
     }
 
     pub(in super::super) fn filesystems(_: &Shared) -> SysResult<Vec<u8>> {
-<<<<<<< HEAD
-        let kinds = ["tmpfs", "overlay", "hostdir", "proc", "devtmpfs", "image"];
-        Ok(kinds
-            .iter()
-            .map(|kind| format!("nodev\t{kind}\n"))
-            .collect::<String>()
-            .into_bytes())
-=======
         Ok(b"nodev\ttmpfs\nnodev\toverlay\nnodev\thostdir\nnodev\tproc\nnodev\tdevtmpfs\nnodev\timage\n".to_vec())
->>>>>>> vfs
     }
 
     pub(in super::super) fn cpuinfo(shared: &Shared) -> SysResult<Vec<u8>> {

@@ -1,0 +1,46 @@
+# Every target sets up what it needs and does nothing that is done already. `make help` lists them.
+SHELL := /bin/sh
+CARGO ?= cargo
+GUEST := wasi-tools/cargo.sh
+# Where the binary and the tests find the tools image that `make image` packs.
+export SANDBAR_IMAGE ?= $(CURDIR)/out/image
+
+.DEFAULT_GOAL := help
+.PHONY: help toolchain image build dist run test lint bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+toolchain: ## make Rust and C guests buildable (see wasi-tools/toolchain.sh)
+	@wasi-tools/toolchain.sh
+
+image: toolchain ## build the guest programs and pack them into out/image
+	@$(CARGO) run --quiet --package sandbar-artifacts -- pack
+
+build: image ## build the sandbar binary for development
+	@$(CARGO) build --package sandbar-mcp
+
+dist: image ## build the release binary with the tools image inside
+	$(CARGO) build --release --package sandbar-mcp --features default-image
+
+run: build ## an agent's job in a sandbox, shown step by step
+	@target/debug/sandbar demo
+
+test: image ## everything that must pass: formatting, lints, tests, doc tests
+	$(CARGO) fmt --check
+	$(CARGO) fmt --check --manifest-path wasi-tools/Cargo.toml
+	$(CARGO) clippy --workspace --all-targets -- --deny warnings
+	$(GUEST) clippy --release -- --deny warnings
+	$(CARGO) test --workspace
+
+lint: test ## also licences, advisories and duplicate crates
+	@command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
+	$(CARGO) deny check
+	$(CARGO) deny --manifest-path wasi-tools/Cargo.toml check
+
+bench: image ## the benchmarks, each beside its native twin
+	$(CARGO) bench --workspace
+
+clean: ## remove everything that was built
+	$(CARGO) clean
+	rm -rf out wasi-tools/target

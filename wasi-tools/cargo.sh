@@ -1,0 +1,15 @@
+#!/bin/sh
+# Runs cargo on the guest workspace with the guest toolchain: `wasi-tools/cargo.sh build --release -p sandbar-shell`.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+"$here/toolchain.sh"
+. "$here/../out/toolchain/env.sh"
+command=$1
+shift
+case $command in
+build | check | clippy | rustc | doc)
+    # shellcheck disable=SC2086 # a list of words
+    exec "$GUEST_CARGO" "$command" --manifest-path "$here/Cargo.toml" $GUEST_CARGO_FLAGS "$@"
+    ;;
+*) exec "$GUEST_CARGO" "$command" --manifest-path "$here/Cargo.toml" "$@" ;;
+esac
