@@ -1,6 +1,5 @@
 //! A kernel with a memory file system, and the smallest thing that runs modules on it.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -286,6 +285,21 @@ impl Guest {
         result[0].unwrap_i32()
     }
 
+    /// Every import with its parameters: whether each is of 64 bits.
+    pub(crate) fn imports(&mut self) -> Vec<(String, String, Vec<bool>)> {
+        let mut list = Vec::new();
+        for (module, name, item) in self.linker.iter(&mut self.store) {
+            list.push((module.to_owned(), name.to_owned(), item.into_func().unwrap()));
+        }
+        list.sort_by(|one, two| (&one.0, &one.1).cmp(&(&two.0, &two.1)));
+        list.into_iter()
+            .map(|(module, name, function)| {
+                let kind = function.ty(&self.store);
+                (module, name, kind.params().map(|param| param.is_i64()).collect())
+            })
+            .collect()
+    }
+
     /// Calls an import of preview 1.
     pub(crate) async fn p1(&mut self, name: &str, args: &[Val]) -> i32 {
         within(self.call(wasi::PREVIEW_1, name, args)).await
@@ -443,12 +457,8 @@ pub(crate) fn e(errno: sandbar::errno::Errno) -> i32 {
 }
 
 /// Waits, but not for ever.
-pub(crate) fn within<'a, T>(
-    future: impl Future<Output = T> + 'a,
-) -> Pin<Box<dyn Future<Output = T> + 'a>> {
-    Box::pin(async {
-        tokio::time::timeout(Duration::from_secs(10), future)
-            .await
-            .expect("a call waits for ever")
-    })
+pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(10), future)
+        .await
+        .expect("a call waits for ever")
 }
