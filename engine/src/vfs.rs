@@ -16,13 +16,14 @@ mod clock;
 mod devices;
 mod host_dir;
 mod image;
+mod interned;
 mod memory;
 mod mounts;
-mod moves;
 mod namespace;
 mod overlay;
 mod path;
 mod permission;
+mod place;
 mod procfs;
 mod quota;
 mod resolve;
@@ -42,11 +43,12 @@ pub use self::namespace::{
 pub use self::overlay::OverlayFs;
 pub use self::path::{NAME_MAX, Name, PATH_MAX};
 pub use self::permission::Writable;
+pub use self::place::Place;
 pub use self::procfs::{
     OS_RELEASE, OS_TYPE, PID_MAX, ProcFs, ProcessLimit, ProcessSummary, ProcessView,
 };
 pub use self::quota::{Charge, Quota};
-pub use self::resolve::{Confine, Follow, Place};
+pub use self::resolve::{Confine, Follow};
 
 use crate::errno::{Errno, SysResult};
 

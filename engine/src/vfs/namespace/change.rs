@@ -134,7 +134,6 @@ impl Namespace {
             return Err(Errno::Busy);
         }
         directory.inode.remove_directory(&writable, name)?;
-        self.moves.removed(&directory.mount, &*inode);
         Ok(())
     }
 
@@ -194,35 +193,19 @@ impl Namespace {
                 return Err(Errno::Busy);
             }
         }
+        let moves = old.is_directory || new.as_ref().is_some_and(|new| new.is_directory);
+        let _moving = moves.then(|| self.moving.lock());
         let to_inode = &to.directory.inode;
         from.directory
             .inode
             .rename(&writable, old_name, to_inode, new_name, flags)?;
-        self.note_moves(
-            (&from.directory, old_name, &old),
-            (&to.directory, new_name, new.as_ref()),
-            exchange,
-        );
-        Ok(())
-    }
-
-    /// Tells the table of moved directories what a rename did.
-    fn note_moves(
-        &self,
-        (from, old_name, old): (&Place, Name<'_>, &Entry),
-        (to, new_name, new): (&Place, Name<'_>, Option<&Entry>),
-        exchange: bool,
-    ) {
-        if let Some(new) = new.filter(|new| new.is_directory) {
-            if exchange {
-                self.moves.moved(&from.mount, &*new.inode, from, old_name);
-            } else {
-                self.moves.removed(&to.mount, &*new.inode);
-            }
-        }
         if old.is_directory {
-            self.moves.moved(&to.mount, &*old.inode, to, new_name);
+            self.parents.moved(&*old.inode, &to.directory, new_name)?;
         }
+        if let Some(new) = new.filter(|new| exchange && new.is_directory) {
+            self.parents.moved(&*new.inode, &from.directory, old_name)?;
+        }
+        Ok(())
     }
 
     /// Resolves to a name that is free for a new inode of this type.
