@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <locale.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char *const messages[] = {
@@ -89,11 +88,23 @@ static const char *const messages[] = {
 
 char *strerror(int number)
 {
-    static char unknown[40];
+    static char unknown[40] = "Unknown error ";
+    char *end = unknown + sizeof "Unknown error " - 1;
+    char digits[12];
+    int count = 0;
+    unsigned value = number < 0 ? -(unsigned)number : (unsigned)number;
 
     if (number >= 0 && (size_t)number < sizeof messages / sizeof *messages && messages[number])
         return (char *)messages[number];
-    snprintf(unknown, sizeof unknown, "Unknown error %d", number);
+    /* By hand: printf would be linked into every guest for this. */
+    if (number < 0)
+        *end++ = '-';
+    do
+        digits[count++] = (char)('0' + value % 10);
+    while (value /= 10);
+    while (count)
+        *end++ = digits[--count];
+    *end = 0;
     return unknown;
 }
 
