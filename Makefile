@@ -21,7 +21,7 @@ build: image ## build the sandbar binary for development
 	@$(CARGO) build --package sandbar-mcp
 
 dist: image ## build the release binary with the tools image inside
-	$(CARGO) build --release --package sandbar-mcp --features default-image
+	SANDBAR_EMBEDDED_IMAGE=$(CURDIR)/out/image.tar $(CARGO) build --release --package sandbar-mcp --features sandbar/default-image
 
 run: build ## an agent's job in a sandbox, shown step by step
 	@target/debug/sandbar demo

@@ -277,7 +277,7 @@ pub trait Inode: Send + Sync + Debug + Any {
     /// Reads a symbolic link's target.
     ///
     /// # Errors
-    /// `Invalid` when it is none.
+    /// `Invalid` when it is none, `Stale` when it is none any more.
     fn read_link(&self) -> SysResult<Vec<u8>> {
         Err(Errno::Invalid)
     }

@@ -97,6 +97,11 @@ impl Child {
         &self.process
     }
 
+    /// Processes of it that have not ended: its first one, and what descends from that, in the background or not.
+    pub fn live_processes(&self) -> usize {
+        self.job.live()
+    }
+
     /// How it ended, if it has.
     pub fn try_wait(&self) -> Option<ExitStatus> {
         self.process.exit_status()

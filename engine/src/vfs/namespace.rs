@@ -303,7 +303,11 @@ impl Namespace {
                 Some(MagicLink::OwnProcess) => own_process(at.caller),
                 Some(MagicLink::Root) => Ok(b"/".to_vec()),
                 Some(MagicLink::Descriptor(..) | MagicLink::WorkingDirectory(_)) | None => {
-                    inode.read_link()
+                    match inode.read_link() {
+                        // Something else took its place since it was looked up.
+                        Err(Errno::Stale) => Err(Errno::Invalid),
+                        text => text,
+                    }
                 }
             },
             _ => Err(Errno::Invalid),

@@ -290,6 +290,8 @@ pub(super) enum Target {
 /// Where a symbolic link leads.
 #[derive(Debug)]
 pub(super) enum Lead {
+    /// Nowhere: somebody put something else in its place since it was looked up. The name is to be looked up again.
+    Gone,
     /// To a path, relative to the link's directory unless it is absolute.
     Path(Vec<u8>),
     /// To a descriptor of a process.
@@ -359,6 +361,7 @@ impl<'n> Walk<'n> {
                 FileType::Symlink if follow == Follow::Yes || ending.slash => {
                     match self.lead(&*inode)? {
                         Lead::Path(text) => ending = self.follow(&text, ending.slash)?,
+                        Lead::Gone => ending.last = Last::Name(name),
                         Lead::Descriptor { .. } if ending.slash => return Err(Errno::NotDirectory),
                         Lead::Descriptor { pid, fd } => return Ok(Target::Descriptor { pid, fd }),
                     }
@@ -391,7 +394,10 @@ impl<'n> Walk<'n> {
         }
         match link.magic() {
             // A process's current directory is reached by its path: good until it is removed.
-            None | Some(MagicLink::WorkingDirectory(_)) => Ok(Lead::Path(link.read_link()?)),
+            None | Some(MagicLink::WorkingDirectory(_)) => match link.read_link() {
+                Err(Errno::Stale) => Ok(Lead::Gone),
+                text => Ok(Lead::Path(text?)),
+            },
             Some(MagicLink::OwnProcess) => Ok(Lead::Path(own_process(self.caller)?)),
             Some(MagicLink::Descriptor(pid, fd)) => {
                 let pid = pid.unwrap_or(self.caller.pid);
@@ -407,12 +413,13 @@ impl<'n> Walk<'n> {
         }
     }
 
-    /// Where a link in the middle of a path leads: a directory's descriptor is as good as its path.
-    fn lead_on(&mut self, link: &dyn Inode) -> SysResult<Vec<u8>> {
+    /// Where a link in the middle of a path leads: a directory's descriptor is as good as its path. `None` as [`Lead::Gone`].
+    fn lead_on(&mut self, link: &dyn Inode) -> SysResult<Option<Vec<u8>>> {
         match self.lead(link)? {
-            Lead::Path(text) => Ok(text),
+            Lead::Gone => Ok(None),
+            Lead::Path(text) => Ok(Some(text)),
             Lead::Descriptor { .. } => match link.read_link()? {
-                text if text.first() == Some(&b'/') => Ok(text),
+                text if text.first() == Some(&b'/') => Ok(Some(text)),
                 _ => Err(Errno::NotDirectory),
             },
         }
@@ -462,7 +469,9 @@ impl<'n> Walk<'n> {
                     match inode.file_type()? {
                         FileType::Directory => self.down(inode, name)?,
                         FileType::Symlink => {
-                            let lead = self.lead_on(&*inode)?;
+                            let Some(lead) = self.lead_on(&*inode)? else {
+                                continue;
+                            };
                             self.start(&lead)?;
                             positions.push(next);
                             texts.push(std::mem::replace(&mut rest, Cow::Owned(lead)));

@@ -4,6 +4,7 @@
 //! with straight quotes in messages as uutils has them.
 
 mod chmod;
+mod chown;
 mod cli;
 mod duration;
 mod env;
@@ -18,6 +19,8 @@ mod mktemp;
 mod mode;
 mod nice;
 mod nohup;
+mod pattern;
+mod pgrep;
 mod proc;
 mod program;
 mod ps;
@@ -43,7 +46,9 @@ pub type Applet = (&'static str, fn(Vec<OsString>) -> i32);
 pub const APPLETS: &[Applet] = &[
     ("[", test::bracket),
     ("arch", uname::arch),
+    ("chgrp", chown::chgrp),
     ("chmod", chmod::main),
+    ("chown", chown::main),
     ("dir", ls::dir),
     ("env", env::main),
     ("groups", id::groups),
@@ -58,6 +63,9 @@ pub const APPLETS: &[Applet] = &[
     ("nice", nice::main),
     ("nohup", nohup::main),
     ("nproc", uname::nproc),
+    ("pgrep", pgrep::pgrep),
+    ("pidof", pgrep::pidof),
+    ("pkill", pgrep::pkill),
     ("ps", ps::main),
     ("sleep", sleep::main),
     ("stat", stat::main),

@@ -102,4 +102,4 @@ macro_rules! suites {
     };
 }
 
-suites! { chmod env files identity install ls programs ps stat test xargs }
+suites! { chmod env files identity install ls owners programs ps stat test xargs }

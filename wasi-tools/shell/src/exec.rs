@@ -155,9 +155,11 @@ impl Shell {
             let status = self.guarded(|shell| shell.stages(pipeline))?;
             return Ok(i32::from(status == 0));
         }
+        self.redirect_failed_now = false;
         let status = self.stages(pipeline)?;
         if status != 0 && self.guarded == 0 {
             let checked = pipeline.stages.len() > 1
+                || std::mem::take(&mut self.redirect_failed_now)
                 || matches!(
                     pipeline.stages.first().map(|command| &command.kind),
                     Some(Kind::Simple(_) | Kind::Subshell(_) | Kind::Cond(_) | Kind::Arith(_) | Kind::Coproc { .. })
@@ -261,7 +263,10 @@ impl Shell {
                 result
             }
             // A redirection that fails is a failed command, not the end of the list.
-            Err(Flow::Discard(status)) => Ok(status),
+            Err(Flow::Discard(status)) => {
+                self.redirect_failed_now = true;
+                Ok(status)
+            }
             Err(flow) => Err(flow),
         };
         self.restore_fds(mark);

@@ -33,6 +33,8 @@ pub(crate) struct Field {
     glob: bool,
     /// Backslashes were put in.
     escaped: bool,
+    /// What the field is when no file matches, if an expansion gave a backslash, which only quotes in the pattern.
+    literal: Option<Bytes>,
     /// It stays even if empty: something was quoted.
     keep: bool,
 }
@@ -77,6 +79,9 @@ impl Builder {
         let mode = self.mode;
         let field = self.field();
         field.keep = true;
+        if let Some(literal) = &mut field.literal {
+            literal.extend_from_slice(text);
+        }
         let special: fn(u8) -> bool = match mode {
             Mode::Single => {
                 field.text.extend_from_slice(text);
@@ -102,6 +107,9 @@ impl Builder {
         let field = self.field();
         if fields {
             field.glob |= has_pattern(text, extglob);
+            if let Some(literal) = &mut field.literal {
+                literal.extend_from_slice(text);
+            }
         }
         field.text.extend_from_slice(text);
     }
@@ -123,13 +131,13 @@ impl Builder {
                 let piece = &rest[..run];
                 let field = self.field();
                 field.glob |= has_pattern(piece, extglob);
-                for &b in piece {
-                    if b == b'\\' {
-                        field.text.push(b'\\');
-                        field.escaped = true;
-                    }
-                    field.text.push(b);
+                if piece.contains(&b'\\') && field.literal.is_none() {
+                    field.literal = Some(pattern::unescape(&field.text));
                 }
+                if let Some(literal) = &mut field.literal {
+                    literal.extend_from_slice(piece);
+                }
+                field.text.extend_from_slice(piece);
                 rest = &rest[run..];
                 continue;
             }
@@ -269,7 +277,11 @@ impl Shell {
         if field.text.is_empty() && !field.keep {
             return Ok(());
         }
-        out.push(if field.escaped { pattern::unescape(&field.text) } else { field.text });
+        out.push(match field.literal {
+            Some(literal) => literal,
+            None if field.escaped => pattern::unescape(&field.text),
+            None => field.text,
+        });
         Ok(())
     }
 

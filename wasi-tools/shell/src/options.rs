@@ -107,6 +107,7 @@ pub(crate) mod shopt {
     pub(crate) const EXTDEBUG: u64 = bit_of("extdebug");
     pub(crate) const EXTGLOB: u64 = bit_of("extglob");
     pub(crate) const FAILGLOB: u64 = bit_of("failglob");
+    pub(crate) const GLOBSKIPDOTS: u64 = bit_of("globskipdots");
     pub(crate) const GLOBSTAR: u64 = bit_of("globstar");
     pub(crate) const INHERIT_ERREXIT: u64 = bit_of("inherit_errexit");
     pub(crate) const LASTPIPE: u64 = bit_of("lastpipe");

@@ -427,7 +427,14 @@ pub(crate) fn function_source(def: &FunctionDef) -> Bytes {
     printer.out
 }
 
-/// An and-or list on one line, as `jobs` shows it, or to be parsed again.
+/// An and-or list on one line, as `jobs` shows it.
+pub(crate) fn and_or_shown(and_or: &AndOr) -> Bytes {
+    let mut printer = Printer::new(true, u32::MAX >> 1);
+    printer.and_or(and_or);
+    printer.out
+}
+
+/// An and-or list for another shell to parse.
 pub(crate) fn and_or_text(and_or: &AndOr) -> Bytes {
     let line = and_or.first.stages.first().map_or(1, |command| command.line);
     let text = compact(line, |printer| printer.and_or(and_or));

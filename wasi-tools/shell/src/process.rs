@@ -212,7 +212,7 @@ impl Shell {
         self.sinks.push((1, capture));
         let out = std::mem::take(&mut self.out);
         let builtin = self.builtin.take();
-        let guarded = std::mem::take(&mut self.guarded);
+        let guarded = self.guarded;
         let status = if body.own_process {
             let text = printer::script_text(&body);
             match self.spawn_self(&text, &[]) {
@@ -540,7 +540,7 @@ impl Shell {
             self.captures[capture].pipes.push(fd);
         }
         self.st.last_background = child.pid;
-        let number = self.jobs.add(&[child.pid], group.map(|_| child.pid), text);
+        let number = self.jobs.add(&[child.pid], group.map(|_| child.pid), printer::and_or_shown(and_or));
         if self.interactive {
             let line = format!("[{number}] {}\n", child.pid);
             self.print_error(line.as_bytes());

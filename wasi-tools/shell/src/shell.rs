@@ -191,6 +191,8 @@ pub(crate) struct Shell {
     /// Nothing runs after the current command: it may take the process over.
     pub(crate) last_command: bool,
     pub(crate) nested_arith: u32,
+    /// The redirections of a compound command have just failed, which `set -e` looks at.
+    pub(crate) redirect_failed_now: bool,
     /// Per subshell that runs in this process: what `exec` with redirections changed.
     pub(crate) subshell_saves: Vec<Vec<crate::redirect::Saved>>,
     /// Array assignments among the arguments of a declaration builtin, by argument.
@@ -260,6 +262,7 @@ impl Shell {
             parsing: None,
             last_command: false,
             nested_arith: 0,
+            redirect_failed_now: false,
             subshell_saves: Vec::new(),
             array_args: Vec::new(),
             first_umask: None,

@@ -138,6 +138,10 @@ impl Shell {
             self.error(&[name, b": readonly variable"].concat());
             return Err(Flow::Discard(1));
         }
+        if matches!(name, b"SHELLOPTS" | b"BASHOPTS" | b"BASH_VERSINFO" | b"UID" | b"EUID" | b"PPID") && self.st.vars.get(name).is_none() {
+            self.error(&[name, b": readonly variable"].concat());
+            return Err(Flow::Discard(1));
+        }
         if self.st.vars.get(name).is_none() && self.set_dynamic(name, &value) {
             return Ok(());
         }

@@ -91,8 +91,8 @@ impl Shell {
             text.extend(self.expand_single(index)?);
             text.push(b']');
         }
-        text.extend_from_slice(if assign.append { b"+=" } else { b"=" });
         if let AssignValue::Scalar(word) = &assign.value {
+            text.extend_from_slice(if assign.append { b"+=" } else { b"=" });
             text.extend(self.expand_single(word)?);
         }
         Ok(text)

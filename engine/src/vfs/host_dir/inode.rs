@@ -428,7 +428,11 @@ impl Inode for HostInode {
             return Err(Errno::Invalid);
         }
         let (parent, name) = self.location()?;
-        os::read_link(&*parent.dir()?, Name::new(&name)?)
+        match os::read_link(&*parent.dir()?, Name::new(&name)?) {
+            // It was a link when it was looked up, and is none any more.
+            Err(Errno::Invalid | Errno::NotFound) => Err(Errno::Stale),
+            text => text,
+        }
     }
 
     /// A cookie is a number made of the name, and entries are listed in its order: whatever comes and goes, those that stay are told

@@ -73,6 +73,7 @@ impl Namespace {
             {
                 match walk.lead(&*inode)? {
                     Lead::Path(text) => ending = walk.follow(&text, ending.slash)?,
+                    Lead::Gone => {}
                     Lead::Descriptor { .. } if ending.slash => return Err(Errno::NotDirectory),
                     Lead::Descriptor { pid, fd } => return Ok(Opened::Descriptor { pid, fd }),
                 }

@@ -210,13 +210,10 @@ impl Parser {
             }
             Takes::Optional => Ok((option.id, (!rest.is_empty()).then_some(rest))),
             Takes::Value if !rest.is_empty() => Ok((option.id, Some(rest))),
-            Takes::Value => match self.words.next() {
-                Some(value) => Ok((option.id, Some(value))),
-                None => {
-                    let shown = char::from(letter);
-                    Err(self.tool.usage(format!("option requires an argument -- '{shown}'")))
-                }
-            },
+            Takes::Value => {
+                let missing = || self.tool.usage(format!("option requires an argument -- '{}'", char::from(letter)));
+                Ok((option.id, Some(self.words.next().ok_or_else(missing)?)))
+            }
         }
     }
 
@@ -252,8 +249,8 @@ impl Parser {
             (None, [first, rest @ ..]) if rest.iter().all(|option| option.id == first.id) => Ok(first),
             (None, []) => Err(self.tool.usage(format!("unrecognized option '{shown}'"))),
             (None, several) => {
-                let names: String = several.iter().map(|option| format!(" '--{}'", option.long)).collect();
-                Err(self.tool.usage(format!("option '{shown}' is ambiguous; possibilities:{names}")))
+                let names = several.iter().map(|option| format!("'--{}'", option.long)).collect::<Vec<_>>().join(" ");
+                Err(self.tool.usage(format!("option '{shown}' is ambiguous; possibilities: {names}")))
             }
         }
     }

@@ -138,13 +138,12 @@ fn run(args: Vec<OsString>) -> Outcome {
     }
     for operand in operands {
         let text = String::from_utf8_lossy(&operand);
-        match users::user(text.strip_prefix('+').unwrap_or(&text)) {
-            Some(user) => show.user(&user),
-            None => {
-                show.out.flush();
-                show.failed = true;
-                ID.warn(format!("{}: no such user", quote_word(&operand)));
-            }
+        if let Some(user) = users::user(text.strip_prefix('+').unwrap_or(&text)) {
+            show.user(&user);
+        } else {
+            show.out.flush();
+            show.failed = true;
+            ID.warn(format!("{}: no such user", quote_word(&operand)));
         }
     }
     let failed = i32::from(show.failed);
@@ -238,13 +237,12 @@ fn run_groups(args: Vec<OsString>) -> Outcome {
     let mut unknown = false;
     for operand in operands {
         let text = String::from_utf8_lossy(&operand).into_owned();
-        match users::user(&text) {
-            Some(user) => out.text(&format!("{text} : {}\n", names(&user))),
-            None => {
-                out.flush();
-                unknown = true;
-                GROUPS.warn(format!("{}: no such user", quote_word(&operand)));
-            }
+        if let Some(user) = users::user(&text) {
+            out.text(&format!("{text} : {}\n", names(&user)));
+        } else {
+            out.flush();
+            unknown = true;
+            GROUPS.warn(format!("{}: no such user", quote_word(&operand)));
         }
     }
     Ok(out.finish(&GROUPS, i32::from(failed || unknown)))

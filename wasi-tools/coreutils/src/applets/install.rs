@@ -208,11 +208,11 @@ impl Install {
             if self.request.leading && !is_dir(&target) && self.make_path(&target).is_err() {
                 return Ok(true);
             }
-            return self.into_directory(operands, &target);
+            return self.copy_into(operands, &target);
         }
         let last = operands.pop().unwrap_or_default();
         if !self.request.exact && (operands.len() > 1 || is_dir(&last)) {
-            return self.into_directory(operands, &last);
+            return self.copy_into(operands, &last);
         }
         if self.request.leading
             && let Some(end) = last.iter().rposition(|byte| *byte == b'/').filter(|end| *end > 0)
@@ -226,7 +226,7 @@ impl Install {
         Ok(self.copy(&source, &last).is_err())
     }
 
-    fn into_directory(&mut self, sources: Vec<Vec<u8>>, dir: &[u8]) -> Result<bool, Stop> {
+    fn copy_into(&mut self, sources: Vec<Vec<u8>>, dir: &[u8]) -> Result<bool, Stop> {
         match file::stat(dir, Follow::Follow) {
             Ok(stat) if stat.is_dir() => {}
             found => {

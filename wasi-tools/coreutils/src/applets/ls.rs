@@ -110,14 +110,16 @@ impl Listing {
         }
         let mut entries = Vec::new();
         for name in self.options.visible(names) {
-            match Entry::of_name(&dir.path, name.clone(), &self.options) {
-                Ok(entry) => entries.push(entry),
-                Err((errno, entry)) => {
-                    let path = entry::join(&dir.path, &name);
-                    self.fail(1, &format!("cannot access {}: {errno}", quote(&path)));
-                    entries.extend((errno != Errno::ENOENT || entry.is_link_problem).then_some(entry));
+            let (entry, failure) = Entry::of_name(&dir.path, name, &self.options);
+            if let Some(errno) = failure {
+                let path = entry::join(&dir.path, &entry.name);
+                self.fail(1, &format!("cannot access {}: {errno}", quote(&path)));
+                if errno == Errno::ENOENT && !entry.is_link_problem {
+                    // Removed while it was listed.
+                    continue;
                 }
             }
+            entries.push(entry);
         }
         sort::sort(&mut entries, &self.options);
         self.heading(&dir.path);

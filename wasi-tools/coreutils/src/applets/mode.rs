@@ -69,9 +69,8 @@ impl Mode {
             let keep = if is_dir { SET_IDS & !change.mentioned } else { 0 };
             let mut value = change.value;
             match change.source {
-                Source::Given => {}
                 Source::ExecuteIfAny if mode & EXECUTE != 0 || is_dir => value |= EXECUTE,
-                Source::ExecuteIfAny => {}
+                Source::Given | Source::ExecuteIfAny => {}
                 Source::Copy => {
                     value &= mode;
                     for class in [READ, WRITE, EXECUTE] {

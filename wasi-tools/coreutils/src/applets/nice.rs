@@ -61,13 +61,11 @@ fn old_style(args: Vec<OsString>) -> Vec<OsString> {
         let number = text.strip_prefix('-').filter(|rest| {
             rest.strip_prefix(['-', '+']).unwrap_or(rest).starts_with(|first: char| first.is_ascii_digit())
         });
-        match number {
-            Some(number) => new.extend([OsString::from("-n"), OsString::from(number)]),
-            None => {
-                new.push(word);
-                break;
-            }
-        }
+        let Some(number) = number else {
+            new.push(word);
+            break;
+        };
+        new.extend([OsString::from("-n"), OsString::from(number)]);
     }
     new.extend(words);
     new

@@ -248,7 +248,7 @@ impl Request {
         let listed = self.pids.contains(&process.pid)
             || self.parents.contains(&process.ppid)
             || self.sessions.contains(&process.sid)
-            || self.names.iter().any(|name| *name == process.comm)
+            || self.names.contains(&process.comm)
             || self.users.contains(&process.uid)
             || self.groups.contains(&process.gid)
             || self.groups.contains(&u32::try_from(process.sid).unwrap_or(0));
@@ -276,7 +276,9 @@ impl Request {
                 // The formats above name columns that there are.
                 let (name, heading) = item.split_once('=').map_or((item, None), |(name, it)| (name, Some(it)));
                 if let Some(mut column) = Column::find(name) {
-                    heading.into_iter().for_each(|heading| column.heading = heading.to_owned());
+                    if let Some(heading) = heading {
+                        heading.clone_into(&mut column.heading);
+                    }
                     self.columns.push(column);
                 }
             }

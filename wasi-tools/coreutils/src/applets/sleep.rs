@@ -42,12 +42,11 @@ fn run(args: Vec<OsString>) -> Outcome {
     let mut total = Duration::ZERO;
     let mut wrong = false;
     for operand in &operands {
-        match duration::parse(operand) {
-            Some(duration) => total = total.saturating_add(duration),
-            None => {
-                wrong = true;
-                TOOL.warn(format!("invalid time interval {}", quote_word(operand)));
-            }
+        if let Some(duration) = duration::parse(operand) {
+            total = total.saturating_add(duration);
+        } else {
+            wrong = true;
+            TOOL.warn(format!("invalid time interval {}", quote_word(operand)));
         }
     }
     if wrong {

@@ -111,9 +111,9 @@ fn mode(value: Option<&[u8]>) -> Result<OnError, Stop> {
         return Ok(*mode);
     }
     let problem = if matches.is_empty() { "invalid" } else { "ambiguous" };
-    let list: String = MODES.iter().map(|(name, _)| format!("\n  - '{name}'")).collect();
+    let list = MODES.iter().map(|(name, _)| format!("  - '{name}'")).collect::<Vec<_>>().join("\n");
     let word = quote_word(value);
-    Err(TOOL.usage(format!("{problem} argument {word} for '--output-error'\nValid arguments are:{list}")))
+    Err(TOOL.usage(format!("{problem} argument {word} for '--output-error'\nValid arguments are:\n{list}")))
 }
 
 const BUFFER: usize = 64 * 1024;

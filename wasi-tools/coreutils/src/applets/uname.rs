@@ -101,11 +101,19 @@ Shows how many processors there are.
     usage_status: 1,
 };
 
+fn read(path: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// What the kernel says about itself.
+fn kernel(name: &str) -> Option<String> {
+    read(&format!("/proc/sys/kernel/{name}"))
+}
+
 /// The host's name: the kernel's, else the one in `/etc`.
-pub(super) fn host_name() -> String {
-    let read = |path| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
-    let name = read("/proc/sys/kernel/hostname").or_else(|| read("/etc/hostname"));
-    name.filter(|name| !name.is_empty()).unwrap_or_else(|| String::from("sandbar"))
+fn host_name() -> String {
+    kernel("hostname").or_else(|| read("/etc/hostname")).unwrap_or_else(|| String::from("sandbar"))
 }
 
 fn no_operands(tool: &'static Tool, parser: cli::Parser) -> Result<(), Stop> {
@@ -144,8 +152,8 @@ fn run(args: Vec<OsString>) -> Outcome {
     let parts = [
         ("kernel-name", KERNEL.to_owned()),
         ("nodename", host_name()),
-        ("kernel-release", env!("CARGO_PKG_VERSION").to_owned()),
-        ("kernel-version", String::from("Sandbar")),
+        ("kernel-release", kernel("osrelease").unwrap_or_else(|| env!("CARGO_PKG_VERSION").to_owned())),
+        ("kernel-version", kernel("version").unwrap_or_else(|| String::from("Sandbar"))),
         ("machine", MACHINE.to_owned()),
         ("processor", String::from("unknown")),
         ("hardware-platform", String::from("unknown")),

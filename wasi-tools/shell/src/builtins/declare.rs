@@ -614,7 +614,11 @@ fn unset_element(shell: &mut Shell, name: &[u8], var: &Var, index: &[u8]) -> Res
         shell.st.vars.entry(name).make_assoc().remove(&key);
         return Ok(true);
     }
-    let number = shell.arith_value(index)?;
+    let text = shell.expand_subscript_text(index)?;
+    let number = shell.arith_value(&text)?;
+    if !var.is_set() && !var.is_array() {
+        return Ok(true);
+    }
     if !var.is_array() {
         if number == 0 {
             shell.st.vars.unset(name);

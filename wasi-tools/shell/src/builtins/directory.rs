@@ -29,6 +29,23 @@ pub(crate) fn logical(base: &[u8], path: &[u8]) -> Bytes {
     out
 }
 
+/// What is wrong with a directory that a `..` in `path` comes after: it has to exist although it is left again.
+fn missing_before_parent(base: &[u8], path: &[u8]) -> Option<String> {
+    let mut so_far = Bytes::new();
+    for part in path.split(|&b| b == b'/') {
+        if part == b".." && !so_far.is_empty() {
+            match sys::stat(&logical(base, &so_far)) {
+                Ok(stat) if stat.is_dir() => {}
+                Ok(_) => return Some(sys::message(sys::Errno::ENOTDIR)),
+                Err(error) => return Some(sys::message(error)),
+            }
+        }
+        so_far.extend_from_slice(part);
+        so_far.push(b'/');
+    }
+    None
+}
+
 impl Shell {
     /// The stack as `dirs` shows it, the current directory first.
     pub(crate) fn dir_stack(&self) -> Vec<Bytes> {
@@ -39,6 +56,9 @@ impl Shell {
     fn change_dir(&mut self, path: &[u8], physical: bool) -> Result<(), String> {
         let physical = physical || self.on(opt::PHYSICAL);
         let target = if physical { path.to_vec() } else { logical(&self.st.cwd, path) };
+        if !physical && let Some(missing) = missing_before_parent(&self.st.cwd, path) {
+            return Err(missing);
+        }
         if let Err(error) = sys::chdir(&target) {
             // The logical path may be gone while the real one is there.
             if physical || sys::chdir(path).is_err() {
@@ -217,9 +237,37 @@ fn print_stack(shell: &mut Shell, flags: &[u8], index: Option<&[u8]>) -> Exec {
     Ok(0)
 }
 
+/// Whether `-n` was given, and the operands; a number with a sign is no option.
+fn stack_operands<'a>(shell: &mut Shell, args: &'a [Bytes]) -> Result<(bool, &'a [Bytes]), i32> {
+    let mut stay = false;
+    let mut next = 1;
+    while let Some(arg) = args.get(next) {
+        match arg.as_slice() {
+            b"-n" => stay = true,
+            b"--" => {
+                next += 1;
+                break;
+            }
+            [b'-', rest @ ..] if !rest.is_empty() && !is_index(arg) => {
+                shell.complain_about(arg, "invalid number");
+                return Err(shell.usage());
+            }
+            _ => break,
+        }
+        next += 1;
+    }
+    Ok((stay, &args[next..]))
+}
+
 pub(super) fn pushd(shell: &mut Shell, args: &[Bytes]) -> Exec {
-    let stay = args.get(1).is_some_and(|arg| arg == b"-n");
-    let operands = &args[1 + usize::from(stay)..];
+    let (stay, operands) = match stack_operands(shell, args) {
+        Ok(found) => found,
+        Err(status) => return Ok(status),
+    };
+    if operands.len() > 1 {
+        shell.complain(b"too many arguments");
+        return Ok(1);
+    }
     let mut stack = shell.dir_stack();
     let Some(target) = operands.first() else {
         if stack.len() < 2 {
@@ -264,8 +312,10 @@ fn switch(shell: &mut Shell, mut stack: Vec<Bytes>, stay: bool) -> Exec {
 }
 
 pub(super) fn popd(shell: &mut Shell, args: &[Bytes]) -> Exec {
-    let stay = args.get(1).is_some_and(|arg| arg == b"-n");
-    let operands = &args[1 + usize::from(stay)..];
+    let (stay, operands) = match stack_operands(shell, args) {
+        Ok(found) => found,
+        Err(status) => return Ok(status),
+    };
     let mut stack = shell.dir_stack();
     if stack.len() < 2 {
         shell.complain(b"directory stack empty");

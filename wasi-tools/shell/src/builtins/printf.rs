@@ -40,7 +40,7 @@ pub(super) fn printf(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let target = parsed.value(b'v').cloned();
     if let Some(name) = &target {
         let base = name.split(|&b| b == b'[').next().unwrap_or(name);
-        if !is_name(base) {
+        if !is_name(base) || name.contains(&b'[') && !name.ends_with(b"]") {
             shell.complain(&[b"`".as_slice(), name, b"': not a valid identifier"].concat());
             return Ok(2);
         }
@@ -193,7 +193,7 @@ impl Run<'_> {
                 self.number(sign, digits, &spec);
             }
             b'u' | b'o' | b'x' | b'X' => {
-                let value = self.integer_arg().cast_unsigned();
+                let value = self.unsigned_arg();
                 let (prefix, digits): (&[u8], String) = match kind {
                     b'u' => (b"", value.to_string()),
                     b'o' => (b"", format!("{}{value:o}", if spec.alternate && value != 0 { "0" } else { "" })),
@@ -259,9 +259,31 @@ impl Run<'_> {
     }
 
     fn integer_arg(&mut self) -> i64 {
-        let Some(text) = self.arg() else { return 0 };
+        let (value, text) = self.wide_arg();
+        i64::try_from(value).unwrap_or_else(|_| {
+            self.out_of_range(&text);
+            if value < 0 { i64::MIN } else { i64::MAX }
+        })
+    }
+
+    /// As `strtoumax` reads it: a negative number is taken from 2^64.
+    fn unsigned_arg(&mut self) -> u64 {
+        let (value, text) = self.wide_arg();
+        match u64::try_from(value.unsigned_abs()) {
+            Ok(size) if value < 0 => size.wrapping_neg(),
+            Ok(size) => size,
+            Err(_) => {
+                self.out_of_range(&text);
+                u64::MAX
+            }
+        }
+    }
+
+    /// The next argument as a number, far beyond 64 bits if need be, and its text.
+    fn wide_arg(&mut self) -> (i128, Bytes) {
+        let Some(text) = self.arg() else { return (0, Bytes::new()) };
         if let Some(value) = character_value(&text) {
-            return value;
+            return (i128::from(value), text);
         }
         let trimmed = text.trim_ascii_start();
         let (negative, body) = match trimmed {
@@ -275,29 +297,19 @@ impl Run<'_> {
             rest => (10, rest),
         };
         let end = body.iter().position(|b| !char::from(*b).is_digit(radix)).unwrap_or(body.len());
-        if end < body.len() || body.is_empty() && radix != 8 {
-            if text.is_empty() {
-                return 0;
-            }
+        if (end < body.len() || body.is_empty() && radix != 8) && !text.is_empty() {
             self.bad_number(&text);
         }
         let digits = std::str::from_utf8(&body[..end]).unwrap_or("");
         if digits.is_empty() {
-            return 0;
+            return (0, text);
         }
-        match i128::from_str_radix(digits, radix) {
-            Ok(value) => {
-                let value = if negative { -value } else { value };
-                // Numbers up to 2^64 - 1 are for the unsigned directives.
-                i64::try_from(value).ok().or_else(|| u64::try_from(value).ok().map(u64::cast_signed)).unwrap_or_else(|| self.out_of_range(&text, negative))
-            }
-            Err(_) => self.out_of_range(&text, negative),
-        }
+        let value = i128::from_str_radix(digits, radix).unwrap_or(i128::MAX);
+        (if negative { -value } else { value }, text)
     }
 
-    fn out_of_range(&mut self, text: &[u8], negative: bool) -> i64 {
+    fn out_of_range(&mut self, text: &[u8]) {
         self.shell.complain(&[b"warning: ", text, b": Numerical result out of range"].concat());
-        if negative { i64::MIN } else { i64::MAX }
     }
 
     fn float_arg(&mut self) -> f64 {

@@ -10,6 +10,10 @@ use crate::shell::{Exec, Shell};
 impl Shell {
     /// Switches an option of `set`.
     pub(crate) fn switch(&mut self, bit: u32, on: bool) {
+        if on && bit & (opt::VI | opt::EMACS) != 0 {
+            // One style of line editing at a time.
+            self.st.set &= !(opt::VI | opt::EMACS);
+        }
         if on {
             self.st.set |= bit;
         } else {

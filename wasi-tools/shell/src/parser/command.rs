@@ -153,6 +153,9 @@ impl Parser {
             return Err(self.unexpected());
         };
         self.skip_newlines()?;
+        if self.alias_next == self.pos {
+            self.expand_aliases();
+        }
         let mut words = None;
         if self.keyword(b"in") {
             let mut list = Vec::new();
@@ -312,7 +315,7 @@ impl Parser {
         let mut declaration = false;
         loop {
             self.skip_blanks();
-            if self.alias_next == self.pos || simple.words.is_empty() && !simple.assigns.is_empty() {
+            if self.alias_next == self.pos || simple.words.is_empty() && !(simple.assigns.is_empty() && redirs.is_empty()) {
                 self.expand_aliases();
             }
             if let Some(redir) = self.redirection()? {
@@ -366,7 +369,8 @@ impl Parser {
     }
 
     /// Replaces the alias that stands here, as often as there is one.
-    fn expand_aliases(&mut self) {
+    pub(super) fn expand_aliases(&mut self) {
+        self.alias_next = usize::MAX;
         for _ in 0..1000 {
             self.skip_blanks();
             let start = self.pos;

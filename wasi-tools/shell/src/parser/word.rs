@@ -98,6 +98,9 @@ impl Parser {
 
     /// The same; with `assignments`, a word of the form `name=value` also carries its parts as an assignment.
     pub(super) fn command_word(&mut self, assignments: bool) -> Parsed<Option<Word>> {
+        if self.alias_next == self.pos {
+            self.expand_aliases();
+        }
         let start = self.pos;
         match self.peek() {
             None => return Ok(None),
@@ -272,19 +275,21 @@ impl Parser {
         // Open parentheses of extended patterns, or of a regular expression.
         let mut groups = 0_u32;
         let mut brackets = 0_u32;
+        // Inside double quotes a single quote stays, but hides a closing brace.
+        let mut hidden = false;
         loop {
             let Some(b) = self.peek() else {
                 let close = match term {
                     Term::Word | Term::Regex if groups > 0 => b')',
                     Term::Word | Term::Regex | Term::Text => break,
                     Term::Subscript => b']',
-                    Term::Brace { .. } | Term::Slash { .. } => b'}',
+                    Term::Brace { .. } | Term::Slash { .. } => if hidden { b'\'' } else { b'}' },
                 };
                 return Err(self.unclosed(close, start_line));
             };
             let was_tilde = std::mem::replace(&mut tilde, false);
             match b {
-                b'\\' => self.backslash(pieces, dq),
+                b'\\' => self.backslash(pieces, !single_quotes),
                 b'\'' if single_quotes => {
                     self.pos += 1;
                     let text = self.single_quoted()?;
@@ -295,12 +300,16 @@ impl Parser {
                     let parts = self.double_quoted(Some(b'"'))?;
                     pieces.part(Part::Double(parts.into()));
                 }
-                b'$' => self.dollar(pieces, dq)?,
+                b'$' => self.dollar(pieces, !single_quotes)?,
                 b'`' => {
                     let part = self.backquoted(dq)?;
                     pieces.part(part);
                 }
-                b'}' if matches!(term, Term::Brace { .. } | Term::Slash { .. }) => break,
+                b'\'' if dq && !self.context.posix => {
+                    hidden = !hidden;
+                    self.take_lit(pieces);
+                }
+                b'}' if matches!(term, Term::Brace { .. } | Term::Slash { .. }) && !hidden => break,
                 b'/' if matches!(term, Term::Slash { .. }) => break,
                 b']' if term == Term::Subscript => {
                     if brackets == 0 {
@@ -385,9 +394,9 @@ impl Parser {
                 None | Some(b'/') => break true,
                 Some(b':') if assigned => break true,
                 Some(b'}') if matches!(term, Term::Brace { .. } | Term::Slash { .. }) => break true,
-                Some(b'\\' | b'\'' | b'"' | b'$' | b'`') => break false,
                 Some(&b) if is_meta(b) => break true,
-                Some(_) => end += 1,
+                Some(&b) if is_name_byte(b) || matches!(b, b'.' | b'-' | b'+') || b >= 0x80 => end += 1,
+                Some(_) => break false,
             }
         };
         if special {

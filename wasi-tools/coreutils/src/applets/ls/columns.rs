@@ -27,14 +27,9 @@ impl Frills {
     }
 
     fn show(&self, entry: &Entry, options: &Options) -> String {
-        let mut text = String::new();
-        if options.inode {
-            text.push_str(&format!("{:>1$} ", inode(entry), self.inode));
-        }
-        if options.blocks {
-            text.push_str(&format!("{:>1$} ", blocks(entry, options), self.blocks));
-        }
-        text
+        let inode = if options.inode { format!("{:>1$} ", inode(entry), self.inode) } else { String::new() };
+        let blocks = if options.blocks { format!("{:>1$} ", blocks(entry, options), self.blocks) } else { String::new() };
+        inode + &blocks
     }
 }
 

@@ -63,33 +63,31 @@ pub(super) fn show(entries: &[Entry], options: &Options, out: &mut Output) {
     };
     let mut first_color = true;
     for (entry, line) in entries.iter().zip(&lines) {
-        let mut text = String::new();
         if options.inode {
-            text.push_str(&format!("{:>inodes$} ", line.inode));
+            out.text(&format!("{:>inodes$} ", line.inode));
         }
         if options.blocks {
-            text.push_str(&format!("{:>blocks$} ", line.blocks));
+            out.text(&format!("{:>blocks$} ", line.blocks));
         }
-        text.push_str(&format!("{} {:>links$} ", line.mode, line.links));
+        out.text(&format!("{} {:>links$} ", line.mode, line.links));
         if options.owner {
-            text.push_str(&name_column(&line.owner, owners));
+            out.text(&name_column(&line.owner, owners));
         }
         if options.group {
-            text.push_str(&name_column(&line.group, groups));
+            out.text(&name_column(&line.group, groups));
         }
         if options.author {
-            text.push_str(&name_column(&line.author, authors));
+            out.text(&name_column(&line.author, authors));
         }
         match &line.device {
             Some((major, minor)) => {
                 let width = sizes.saturating_sub(minors + 2);
-                text.push_str(&format!("{major:>width$}, {minor:>minors$} "));
+                out.text(&format!("{major:>width$}, {minor:>minors$} "));
             }
-            None => text.push_str(&format!("{:>sizes$} ", line.size)),
+            None => out.text(&format!("{:>sizes$} ", line.size)),
         }
         let width = if line.time == "?" { times } else { 0 };
-        text.push_str(&format!("{:>width$} ", line.time));
-        out.text(&text);
+        out.text(&format!("{:>width$} ", line.time));
         name(entry, options, &mut first_color, out);
         out.text(options.line_end.encode_utf8(&mut [0; 4]));
     }

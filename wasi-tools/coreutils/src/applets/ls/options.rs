@@ -345,7 +345,7 @@ fn read_option(
         "-X" => said.key = Some(Key::Extension),
         "-v" => said.key = Some(Key::Version),
         "-U" => said.key = Some(Key::None),
-        _ => return read_word_option(tool, option, value, options, said),
+        _ => return read_word_option(tool, option, value.as_deref(), options, said),
     }
     Ok(())
 }
@@ -354,30 +354,22 @@ fn read_option(
 fn read_word_option(
     tool: &Tool,
     option: &str,
-    value: Option<Vec<u8>>,
+    value: Option<&[u8]>,
     options: &mut Options,
     said: &mut Said,
 ) -> Result<(), Stop> {
-    let given = value.as_deref().unwrap_or_default();
+    let given = value.unwrap_or_default();
     match option {
         "escape" => said.quoting = Some(Quoting::Escape),
         "literal" => said.quoting = Some(Quoting::Literal),
         "quote-name" => said.quoting = Some(Quoting::C),
         "hide-control-chars" => said.quoting = Some(Quoting::Hidden),
-        "show-control-chars" => {
-            if said.quoting == Some(Quoting::Hidden) {
-                said.quoting = Some(Quoting::Literal);
-            }
-        }
+        "show-control-chars" if said.quoting == Some(Quoting::Hidden) => said.quoting = Some(Quoting::Literal),
         "quoting-style" => said.quoting = Some(word(tool, option, given, QUOTING_STYLES)?),
         "-p" => options.indicators = Indicators::Slash,
         "file-type" => options.indicators = Indicators::FileType,
         "indicator-style" => options.indicators = word(tool, option, given, INDICATOR_STYLES)?,
-        "classify" => {
-            if value.is_none() || is_wanted(tool, option, given)? {
-                options.indicators = Indicators::Classify;
-            }
-        }
+        "classify" if value.is_none() || is_wanted(tool, option, given)? => options.indicators = Indicators::Classify,
         "color" => said.color = value.is_none() || is_wanted(tool, option, given)?,
         "format" => said.format = Some(word(tool, option, given, FORMATS)?),
         "sort" => said.key = Some(word(tool, option, given, KEYS)?),
@@ -469,8 +461,9 @@ fn word<T: Copy + PartialEq>(tool: &Tool, option: &str, given: &[u8], words: &[(
     let mut list = String::new();
     let mut previous: Option<&T> = None;
     for (name, value) in words {
-        list.push_str(if previous == Some(value) { ", " } else { "\n  - " });
-        list.push_str(&format!("'{name}'"));
+        list.push_str(if previous == Some(value) { ", '" } else { "\n  - '" });
+        list.push_str(name);
+        list.push('\'');
         previous = Some(value);
     }
     let given = quote_word(given);

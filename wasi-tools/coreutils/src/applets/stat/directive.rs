@@ -1,5 +1,7 @@
 //! The values of `stat`'s directives.
 
+use std::path::PathBuf;
+
 use sandbar_guest::{
     file::{self, FileSystem, FileType, Follow, Stat},
     time::{DateTime, Zone},
@@ -157,7 +159,7 @@ fn mount_point(path: &[u8]) -> Vec<u8> {
     while let Some(parent) = place.parent()
         && device(parent) == own
     {
-        place = parent.to_owned();
+        place = PathBuf::from(parent);
     }
     place.into_os_string().into_encoded_bytes()
 }

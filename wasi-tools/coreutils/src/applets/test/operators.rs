@@ -31,8 +31,7 @@ impl Integer {
         let text = word.trim_ascii();
         let (negative, digits) = match text {
             [b'-', digits @ ..] => (true, digits),
-            [b'+', digits @ ..] => (false, digits),
-            digits => (false, digits),
+            [b'+', digits @ ..] | digits => (false, digits),
         };
         if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
             return None;
