@@ -15,7 +15,7 @@ pub(crate) fn push_char(out: &mut Bytes, code: u32) {
             0..=0xffff => out.extend([lead(0xe0, 12), byte(6), byte(0)]),
             0x1_0000..=0x1f_ffff => out.extend([lead(0xf0, 18), byte(12), byte(6), byte(0)]),
             0x20_0000..=0x3ff_ffff => {
-                out.extend([lead(0xf8, 24), byte(18), byte(12), byte(6), byte(0)])
+                out.extend([lead(0xf8, 24), byte(18), byte(12), byte(6), byte(0)]);
             }
             _ => out.extend([
                 lead(0xfc, 30),

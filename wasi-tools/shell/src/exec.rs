@@ -78,7 +78,7 @@ impl Shell {
         match self.parsing {
             Some(what) => start.extend(format!(": {what}: line {}: ", error.line).bytes()),
             None if self.command_string && self.st.frames.is_empty() => {
-                start.extend(format!(": -c: line {}: ", error.line).bytes())
+                start.extend(format!(": -c: line {}: ", error.line).bytes());
             }
             None => start.extend(format!(": line {}: ", error.line).bytes()),
         }

@@ -125,6 +125,7 @@ fn bad_option(shell: &mut Shell, text: &[u8]) -> i32 {
     2
 }
 
+#[expect(clippy::too_many_lines, reason = "the options one after another")]
 fn options(shell: &mut Shell, args: &[Bytes]) -> Result<Invocation, i32> {
     let mut invocation = Invocation::default();
     let mut next = 1;
@@ -148,11 +149,11 @@ fn options(shell: &mut Shell, args: &[Bytes]) -> Result<Invocation, i32> {
             b"--rcfile" | b"--init-file" => invocation.rcfile = value(),
             b"--sandbar-state-in" => {
                 invocation.state_in =
-                    value().and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok())
+                    value().and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok());
             }
             b"--sandbar-state-out" => {
                 invocation.state_out =
-                    value().and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok())
+                    value().and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok());
             }
             b"--version" => {
                 let text = format!(

@@ -179,10 +179,10 @@ impl Printer {
                 self.block(b"do", body, b"done");
             }
             Kind::For { name, words, body } => {
-                self.for_words(b"for ", name, words.as_deref(), body)
+                self.for_words(b"for ", name, words.as_deref(), body);
             }
             Kind::Select { name, words, body } => {
-                self.for_words(b"select ", name, words.as_deref(), body)
+                self.for_words(b"select ", name, words.as_deref(), body);
             }
             Kind::ForArith {
                 init,
@@ -361,7 +361,7 @@ impl Printer {
         match cond {
             Cond::Word(word) => self.text(&word.raw),
             Cond::Unary(op, word) => {
-                self.text(&[b"-".as_slice(), &[*op], b" ", &word.raw].concat())
+                self.text(&[b"-".as_slice(), &[*op], b" ", &word.raw].concat());
             }
             Cond::Binary(op, a, b) => self.text(&[&*a.raw, b" ", op, b" ", &*b.raw].concat()),
             Cond::Not(inner) => {

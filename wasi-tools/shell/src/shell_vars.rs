@@ -393,7 +393,7 @@ impl Shell {
         match name {
             b"RANDOM" => self.st.random = u32::try_from(number() & 0xffff_ffff).unwrap_or(0),
             b"SECONDS" => {
-                self.st.seconds = number() - i64::try_from(self.elapsed().as_secs()).unwrap_or(0)
+                self.st.seconds = number() - i64::try_from(self.elapsed().as_secs()).unwrap_or(0);
             }
             b"LINENO" => self.st.line = u32::try_from(number()).unwrap_or(0),
             b"BASH_ARGV0" => self.st.name = value.to_vec(),

@@ -266,7 +266,7 @@ impl Shell {
             }
             match key {
                 Key::Text(text) if !converted && !add => {
-                    self.st.vars.entry(name).make_assoc().insert(text, value)
+                    self.st.vars.entry(name).make_assoc().insert(text, value);
                 }
                 Key::Index(index) if !converted && !add && index >= 0 => {
                     self.st.vars.entry(name).make_indexed().insert(index, value);

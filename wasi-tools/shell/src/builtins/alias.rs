@@ -88,7 +88,7 @@ pub(super) fn alias(shell: &mut Shell, args: &[Bytes]) -> Exec {
             }
             None => {
                 if let Some(text) = shell.st.aliases.get(operand).cloned() {
-                    shell.print(&line(operand, &text))
+                    shell.print(&line(operand, &text));
                 } else {
                     shell.complain_about(operand, "not found");
                     status = 1;

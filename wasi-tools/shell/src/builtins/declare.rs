@@ -56,7 +56,7 @@ impl Shell {
         match &var.value {
             Value::Unset => {}
             Value::Str(value) => {
-                text.extend([b"=".as_slice(), &escape::transform_quote(value)].concat())
+                text.extend([b"=".as_slice(), &escape::transform_quote(value)].concat());
             }
             _ if !whole => {
                 let value = var.scalar().cloned().unwrap_or_default();
@@ -326,7 +326,7 @@ fn list(shell: &mut Shell, wish: Wish, operands: &[Bytes], plain: bool) -> Exec 
             None => shell.dynamic(name),
         };
         if let Some(var) = found {
-            shell.print(&declare_line(name, &var))
+            shell.print(&declare_line(name, &var));
         } else {
             shell.complain_about(name, "not found");
             status = 1;

@@ -8,6 +8,7 @@ use crate::shell::{Exec, Shell};
 use crate::shell_vars::Key;
 use crate::sys;
 
+#[expect(clippy::too_many_lines, reason = "the options one after another")]
 pub(super) fn mapfile(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let parsed = match shell.options(args, "d:n:O:s:tu:C:c:") {
         Ok(parsed) => parsed,
@@ -25,7 +26,7 @@ pub(super) fn mapfile(shell: &mut Shell, args: &[Bytes]) -> Exec {
                 .ok()
                 .and_then(|text| text.parse().ok())
             {
-                numbers[slot] = number
+                numbers[slot] = number;
             } else {
                 shell.complain_about(value, &format!("invalid {what}"));
                 return Ok(1);

@@ -351,6 +351,7 @@ pub(super) fn enable(shell: &mut Shell, args: &[Bytes]) -> Exec {
     Ok(status)
 }
 
+#[expect(clippy::too_many_lines, reason = "one state machine")]
 pub(super) fn getopts(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let parsed = match shell.options(args, "") {
         Ok(parsed) => parsed,

@@ -158,6 +158,7 @@ impl Run<'_> {
     }
 
     /// One directive after `%`; `false` when it is no directive, after a message.
+    #[expect(clippy::too_many_lines, reason = "one arm for each directive")]
     fn directive(&mut self, format: &[u8], at: &mut usize) -> Result<bool, Flow> {
         let start = *at - 1;
         let mut spec = self.spec(format, at);

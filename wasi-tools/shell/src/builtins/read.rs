@@ -185,6 +185,7 @@ impl Shell {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "the options one after another")]
 pub(super) fn read(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let parsed = match shell.options(args, "ersa:d:i:n:N:p:t:u:") {
         Ok(parsed) => parsed,

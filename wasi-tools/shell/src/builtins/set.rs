@@ -56,7 +56,7 @@ pub(super) fn set(shell: &mut Shell, args: &[Bytes]) -> Exec {
                 };
                 next += 1;
                 if let Some(bit) = set_bit(name) {
-                    shell.switch(bit, on)
+                    shell.switch(bit, on);
                 } else {
                     shell.complain_about(name, "invalid option name");
                     return Ok(2);
@@ -64,7 +64,7 @@ pub(super) fn set(shell: &mut Shell, args: &[Bytes]) -> Exec {
                 continue;
             }
             if let Some(bit) = letter_bit(letter) {
-                shell.switch(bit, on)
+                shell.switch(bit, on);
             } else {
                 let sign: &[u8] = if on { b"-" } else { b"+" };
                 shell.complain(&[sign, &[letter], b": invalid option"].concat());

@@ -296,6 +296,7 @@ impl Parser {
         Ok(pieces)
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of character")]
     fn parts_into(&mut self, pieces: &mut Pieces, term: Term, value: bool) -> Parsed<()> {
         self.enter()?;
         let start_line = self.line;
@@ -447,7 +448,7 @@ impl Parser {
                 }
                 Some(&b) if is_meta(b) => break true,
                 Some(&b) if is_name_byte(b) || matches!(b, b'.' | b'-' | b'+') || b >= 0x80 => {
-                    end += 1
+                    end += 1;
                 }
                 Some(_) => break false,
             }
