@@ -43,6 +43,12 @@ mod xargs;
 
 use std::ffi::OsString;
 
+#[cfg(not(target_os = "wasi"))]
+use sandbar_guest::{
+    Signal,
+    signal::{self, Disposition},
+};
+
 /// One utility: its name, and what runs it with `argv` (`argv[0]` included) and returns the exit status.
 pub type Applet = (&'static str, fn(Vec<OsString>) -> i32);
 
@@ -100,5 +106,8 @@ pub const NAMES: [&str; APPLETS.len()] = {
 /// Runs the utility `name` with `args` (`argv[0]` included); `None` when it is not one of these.
 pub fn run(name: &str, args: Vec<OsString>) -> Option<i32> {
     let (_, main) = APPLETS.iter().find(|applet| applet.0 == name)?;
+    // Rust's runtime ignores it natively, which tools must not do and would hand to the programs that they start.
+    #[cfg(not(target_os = "wasi"))]
+    let _always_possible = signal::action(Signal::PIPE, Disposition::Default);
     Some(main(args))
 }
