@@ -6,6 +6,7 @@
 mod chmod;
 mod chown;
 mod cli;
+mod dd;
 mod df;
 mod du;
 mod duration;
@@ -20,6 +21,7 @@ mod mkdir;
 mod mkfifo;
 mod mktemp;
 mod mode;
+mod mv;
 mod nice;
 mod nohup;
 mod pgrep;
@@ -59,6 +61,7 @@ pub const APPLETS: &[Applet] = &[
     ("chgrp", chown::chgrp),
     ("chmod", chmod::main),
     ("chown", chown::main),
+    ("dd", dd::main),
     ("df", df::main),
     ("dir", ls::dir),
     ("du", du::main),
@@ -72,6 +75,7 @@ pub const APPLETS: &[Applet] = &[
     ("mkdir", mkdir::main),
     ("mkfifo", mkfifo::main),
     ("mktemp", mktemp::main),
+    ("mv", mv::main),
     ("nice", nice::main),
     ("nohup", nohup::main),
     ("nproc", uname::nproc),

@@ -125,10 +125,7 @@ fn update(when: Option<&[u8]>) -> Result<Existing, Stop> {
         None | Some(b"older") => Ok(Existing::ReplaceOlder),
         Some(b"all") => Ok(Existing::Replace),
         Some(b"none") => Ok(Existing::Keep),
-        Some(other) => Err(TOOL.usage(format!(
-            "invalid argument {} for '--update'",
-            quote(other)
-        ))),
+        Some(other) => Err(TOOL.usage(format!("invalid argument {} for '--update'", quote(other)))),
     }
 }
 
@@ -229,20 +226,13 @@ impl Mover {
         existing: &Stat,
     ) -> Result<bool, Reported> {
         if stat.same_file(existing) {
-            if stat.is_dir() || is_same_name(source, target) {
-                let text = format!("{} and {} are the same file", quote(source), quote(target));
-                return Err(self.report(text));
-            }
-            // Two links to one file: renaming one over the other does nothing, so POSIX lets the source's go.
-            let removed = file::unlink(source);
-            removed.map_err(|errno| {
-                self.report(format!("cannot remove {}: {errno}", quote(source)))
-            })?;
-            return Ok(false);
+            let text = format!("{} and {} are the same file", quote(source), quote(target));
+            return Err(self.report(text));
         }
-        match self.request.existing {
+        let rule = self.request.existing;
+        match rule {
             Existing::Keep => return Ok(false),
-            Existing::ReplaceOlder if existing.mtime_ns >= stat.mtime_ns => return Ok(false),
+            Existing::ReplaceOlder if existing.modified_ns >= stat.modified_ns => return Ok(false),
             Existing::Ask if !self.confirmed(target) => return Ok(false),
             _ => {}
         }
@@ -252,9 +242,8 @@ impl Mover {
         }
         match (stat.is_dir(), existing.is_dir()) {
             (false, true) => Err(self.report(format!(
-                "cannot overwrite directory {} with non-directory {}",
-                quote(target),
-                quote(source)
+                "cannot overwrite directory {} with non-directory",
+                quote(target)
             ))),
             (true, false) => Err(self.report(format!(
                 "cannot overwrite non-directory {} with directory {}",
@@ -268,9 +257,8 @@ impl Mover {
     fn back_up(&mut self, target: &[u8]) -> Result<(), Reported> {
         let suffix = self.request.suffix.clone().unwrap_or_else(|| b"~".to_vec());
         let kept = [target, &suffix].concat();
-        file::rename(target, &kept).map_err(|errno| {
-            self.report(format!("cannot backup {}: {errno}", quote(target)))
-        })
+        file::rename(target, &kept)
+            .map_err(|errno| self.report(format!("cannot backup {}: {errno}", quote(target))))
     }
 
     fn across(&mut self, source: &[u8], stat: &Stat, target: &[u8]) -> Result<(), Reported> {
@@ -324,18 +312,6 @@ impl Mover {
 fn is_directory(path: &[u8]) -> Result<(), Errno> {
     let stat = file::stat(path, Follow::Follow)?;
     stat.is_dir().then_some(()).ok_or(Errno::ENOTDIR)
-}
-
-/// Whether two paths name the same entry of the same directory.
-fn is_same_name(left: &[u8], right: &[u8]) -> bool {
-    let parent = |path: &[u8]| {
-        let path = without_slashes(path);
-        let end = path.len() - last_name(path).len();
-        let dir = path.get(..end).filter(|dir| !dir.is_empty());
-        file::stat(dir.unwrap_or(b"."), Follow::Follow)
-    };
-    last_name(left) == last_name(right)
-        && matches!((parent(left), parent(right)), (Ok(left), Ok(right)) if left.same_file(&right))
 }
 
 fn without_slashes(path: &[u8]) -> &[u8] {

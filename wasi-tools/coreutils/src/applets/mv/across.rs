@@ -76,7 +76,7 @@ impl Copier {
         if !stat.is_symlink() {
             file::set_mode(target, stat.permissions()).map_err(at(target))?;
         }
-        let (accessed, modified) = (SetTime::At(stat.atime_ns), SetTime::At(stat.mtime_ns));
+        let (accessed, modified) = (SetTime::At(stat.accessed_ns), SetTime::At(stat.modified_ns));
         file::set_times(target, accessed, modified, Follow::NoFollow).map_err(at(target))
     }
 
@@ -93,7 +93,8 @@ impl Copier {
 }
 
 fn contents(source: &[u8], target: &[u8]) -> Done {
-    let from = file::open(source, OpenFlags::RDONLY | OpenFlags::NOFOLLOW, 0).map_err(at(source))?;
+    let from =
+        file::open(source, OpenFlags::RDONLY | OpenFlags::NOFOLLOW, 0).map_err(at(source))?;
     let flags = OpenFlags::WRONLY | OpenFlags::CREAT | OpenFlags::EXCL;
     let copied = match file::open(target, flags, 0o600) {
         Ok(to) => pump(from, source, to, target).and(to.close().map_err(at(target))),
