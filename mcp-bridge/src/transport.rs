@@ -1,0 +1,3 @@
+//! How clients reach the server.
+
+pub(crate) mod stdio;
