@@ -65,7 +65,7 @@ ordinary_rust() {
 
 # Prints the first wasi-sdk found.
 wasi_sdk() {
-    for folder in "${WASI_SDK_PATH:-}" /opt/wasi-sdk /usr/local/wasi-sdk /usr/share/wasi-sdk "$HOME/wasi-sdk"; do
+    for folder in "${WASI_SDK_PATH:-}" /opt/wasi-sdk /usr/local/wasi-sdk /usr/share/wasi-sdk "${HOME:-/root}/wasi-sdk"; do
         if [ -n "$folder" ] && [ -x "$folder/bin/clang" ] && [ -d "$folder/share/wasi-sysroot" ]; then
             printf '%s\n' "$folder"
             return 0
@@ -158,7 +158,7 @@ write_env() {
             printf 'export RUSTC="%s" RUSTDOC="%s" RUSTC_BOOTSTRAP=1\n' "$3" "$(dirname "$3")/rustdoc"
         fi
         # Panic messages name source files: the same names on every machine, so that the same sources give the same bytes.
-        remap="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates --remap-path-prefix=$root=sandbar"
+        remap="--remap-path-prefix=${CARGO_HOME:-${HOME:-/root}/.cargo}/registry/src=crates --remap-path-prefix=$root=sandbar"
         printf 'export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="%s"\n' "${5:+$5 }$remap$rust_link"
         printf 'export CC_wasm32_wasip1="%s" AR_wasm32_wasip1="%s"\n' "$6" "$7"
         printf 'export CFLAGS_wasm32_wasip1="%s"\n' "$8"
