@@ -1,6 +1,7 @@
 //! End-to-end tests: real guests in real sandboxes.
 
 mod escape;
+mod guests;
 mod library;
 mod limits;
 mod process;
