@@ -8,6 +8,11 @@
 //!
 //! Permission bits that deny are left out, because the test may run as root, whom the host denies nothing; they are tested in
 //! `vfs_namespace.rs`. Absolute paths are left out, because the host's root is not the sandbox's.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 #![cfg(target_os = "linux")]
 
 #[path = "vfs_shadow/calls.rs"]
@@ -16,6 +21,8 @@ mod calls;
 mod host;
 #[path = "vfs_shadow/sandbox.rs"]
 mod sandbox;
+
+use std::fmt::Write as _;
 
 use self::calls::{Call, Random};
 use self::host::Host;
@@ -42,7 +49,6 @@ fn a_host_directory_behaves_like_the_host() {
 }
 
 fn number(name: &str) -> Option<u64> {
-    #[expect(clippy::disallowed_methods, reason = "a test's own setting")]
     let text = std::env::var(name).ok()?;
     Some(text.parse().expect("a number"))
 }
@@ -69,14 +75,19 @@ fn run(back_end: BackEnd, seed: u64) {
         log.push(call.clone());
         let (expected, found) = (call.run(&mut host), call.run(&mut sandbox));
         if expected != found {
-            let from = log.len().saturating_sub(60);
+            let mut text = String::new();
+            for call in log.iter().skip(log.len().saturating_sub(60)) {
+                writeln!(text, "{call:?}").unwrap();
+            }
             panic!(
-                "{back_end:?}, seed {seed}, call {}: the host says {expected:?}, the sandbox {found:?} to {call:?}\n{}",
+                "{back_end:?}, seed {seed}, call {}: the host says {expected:?}, the sandbox {found:?} to the last of\n{text}",
                 log.len(),
-                log.iter().skip(from).map(|call| format!("{call:?}\n")).collect::<String>(),
             );
         }
     }
     let (expected, found) = (calls::tree(&mut host), calls::tree(&mut sandbox));
-    assert_eq!(expected, found, "{back_end:?}, seed {seed}: the trees differ in the end");
+    assert_eq!(
+        expected, found,
+        "{back_end:?}, seed {seed}: the trees differ in the end"
+    );
 }

@@ -153,20 +153,24 @@ impl Drop for WholeLock {
 pub(super) struct RecordFlag(AtomicBool);
 
 impl LockTable {
-    fn change<T>(&self, key: Key, change: impl FnOnce(&mut FileLocks) -> T) -> T {
+    /// Changes a file's locks. Waiters are told only when `change` says that something was given up: a failed attempt that woke
+    /// everybody would wake itself, for ever.
+    fn change<T>(&self, key: Key, change: impl FnOnce(&mut FileLocks) -> (T, bool)) -> T {
         let mut inner = self.inner.lock();
         let file = inner.files.entry(key).or_default();
-        let result = change(file);
+        let (result, freed) = change(file);
         if file.whole.is_empty() && file.records.is_empty() {
             inner.files.remove(&key);
         }
         drop(inner);
-        self.changed.notify_waiters();
+        if freed {
+            self.changed.notify_waiters();
+        }
         result
     }
 
     fn release_whole(&self, key: Key, id: u64) {
-        self.change(key, |file| file.whole.remove(&id));
+        self.change(key, |file| ((), file.whole.remove(&id).is_some()));
     }
 
     fn try_whole(&self, key: Key, id: u64, kind: LockKind) -> SysResult<()> {
@@ -177,11 +181,10 @@ impl LockTable {
                 .any(|(other, held)| *other != id && held.conflicts(kind));
             if conflict {
                 // As Linux: a conversion first gives up the old lock.
-                file.whole.remove(&id);
-                return Err(Errno::Again);
+                return (Err(Errno::Again), file.whole.remove(&id).is_some());
             }
-            file.whole.insert(id, kind);
-            Ok(())
+            let before = file.whole.insert(id, kind);
+            (Ok(()), before == Some(LockKind::Exclusive))
         })
     }
 
@@ -197,14 +200,10 @@ impl LockTable {
         self.change(key, |file| {
             // Somebody may have been faster.
             if file.conflict(wanted).is_some() {
-                return Err(Errno::Again);
+                return (Err(Errno::Again), false);
             }
-            file.clear(wanted.pid, wanted.range);
-            if file.records.len() >= MAX_RECORDS {
-                return Err(Errno::NoLocks);
-            }
-            file.records.push(wanted);
-            Ok(())
+            let result = file.set(wanted.pid, Some(wanted.kind), wanted.range);
+            (result, wanted.kind == LockKind::Shared)
         })
     }
 
@@ -254,22 +253,27 @@ impl FileLocks {
             .copied()
     }
 
-    /// Cuts a range out of a process's locks.
-    fn clear(&mut self, pid: u32, range: LockRange) {
-        let mut kept = Vec::with_capacity(self.records.len() + 1);
-        for record in self.records.drain(..) {
+    /// Sets what a process holds of a range, or with no kind cuts the range out of its locks.
+    fn set(&mut self, pid: u32, kind: Option<LockKind>, range: LockRange) -> SysResult<()> {
+        let mut records = Vec::with_capacity(self.records.len() + 2);
+        for record in &self.records {
             if record.pid == pid && record.range.overlaps(range) {
-                kept.extend(
+                records.extend(
                     record
                         .range
                         .without(range)
-                        .map(|range| RecordLock { range, ..record }),
+                        .map(|range| RecordLock { range, ..*record }),
                 );
             } else {
-                kept.push(record);
+                records.push(*record);
             }
         }
-        self.records = kept;
+        records.extend(kind.map(|kind| RecordLock { pid, kind, range }));
+        if records.len() > MAX_RECORDS.max(self.records.len()) {
+            return Err(Errno::NoLocks);
+        }
+        self.records = records;
+        Ok(())
     }
 }
 
@@ -356,8 +360,7 @@ impl Process {
         let key = key(description)?;
         let pid = self.pid();
         let Some(kind) = kind else {
-            table.change(key, |file| file.clear(pid, range));
-            return Ok(());
+            return table.change(key, |file| (file.set(pid, None, range), true));
         };
         let allowed = match kind {
             LockKind::Shared => description.access().reads(),
@@ -418,7 +421,8 @@ mod tests {
         table
             .try_record(FILE, record(1, LockKind::Exclusive, 0, 0))
             .unwrap();
-        table.change(FILE, |file| file.clear(1, LockRange::new(10, 5).unwrap()));
+        let hole = LockRange::new(10, 5).unwrap();
+        table.change(FILE, |file| (file.set(1, None, hole), true)).unwrap();
         let other = |start, len| table.conflict(FILE, record(2, LockKind::Shared, start, len));
         assert_eq!(other(10, 5), None);
         assert_eq!(other(9, 1).map(|lock| lock.range.len()), Some(10));

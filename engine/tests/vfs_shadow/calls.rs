@@ -52,26 +52,91 @@ impl std::fmt::Debug for Path {
 /// One call.
 #[derive(Clone, Debug)]
 pub(crate) enum Call {
-    Open { path: Path, access: AccessMode, flags: OpenFlags, mode: u32, slot: usize },
-    OpenDirectory { path: Path, slot: usize },
-    Read { slot: usize, offset: u64, len: usize },
-    Write { slot: usize, offset: u64, len: usize, byte: u8 },
-    Append { slot: usize, len: usize, byte: u8 },
-    SetLen { slot: usize, len: u64 },
-    Allocate { slot: usize, offset: u64, len: u64 },
-    FileStat { slot: usize },
-    Stat { path: Path, follow: bool },
-    MakeDirectory { path: Path, mode: u32 },
-    RemoveDirectory { path: Path },
-    Unlink { path: Path },
-    Rename { from: Path, to: Path, flags: RenameFlags },
-    Link { from: Path, to: Path, follow: bool },
-    Symlink { target: Vec<u8>, path: Path },
-    ReadLink { path: Path },
-    SetMode { path: Path, mode: u32 },
-    SetTime { path: Path, follow: bool, seconds: i64 },
-    List { slot: usize },
-    CurrentPath { slot: usize },
+    Open {
+        path: Path,
+        access: AccessMode,
+        flags: OpenFlags,
+        mode: u32,
+        slot: usize,
+    },
+    OpenDirectory {
+        path: Path,
+        slot: usize,
+    },
+    Read {
+        slot: usize,
+        offset: u64,
+        len: usize,
+    },
+    Write {
+        slot: usize,
+        offset: u64,
+        len: usize,
+        byte: u8,
+    },
+    Append {
+        slot: usize,
+        len: usize,
+        byte: u8,
+    },
+    SetLen {
+        slot: usize,
+        len: u64,
+    },
+    Allocate {
+        slot: usize,
+        offset: u64,
+        len: u64,
+    },
+    FileStat {
+        slot: usize,
+    },
+    Stat {
+        path: Path,
+        follow: bool,
+    },
+    MakeDirectory {
+        path: Path,
+        mode: u32,
+    },
+    RemoveDirectory {
+        path: Path,
+    },
+    Unlink {
+        path: Path,
+    },
+    Rename {
+        from: Path,
+        to: Path,
+        flags: RenameFlags,
+    },
+    Link {
+        from: Path,
+        to: Path,
+        follow: bool,
+    },
+    Symlink {
+        target: Vec<u8>,
+        path: Path,
+    },
+    ReadLink {
+        path: Path,
+    },
+    SetMode {
+        path: Path,
+        mode: u32,
+    },
+    SetTime {
+        path: Path,
+        follow: bool,
+        seconds: i64,
+    },
+    List {
+        slot: usize,
+    },
+    CurrentPath {
+        slot: usize,
+    },
 }
 
 /// What both sides tell of an inode.
@@ -98,7 +163,14 @@ pub(crate) enum Answer {
 
 /// One of the two file systems.
 pub(crate) trait World {
-    fn open(&mut self, path: &Path, access: AccessMode, flags: OpenFlags, mode: u32, slot: usize) -> SysResult<()>;
+    fn open(
+        &mut self,
+        path: &Path,
+        access: AccessMode,
+        flags: OpenFlags,
+        mode: u32,
+        slot: usize,
+    ) -> SysResult<()>;
     fn open_directory(&mut self, path: &Path, slot: usize) -> SysResult<()>;
     /// How the file in a slot was opened.
     fn access(&self, slot: usize) -> Option<AccessMode>;
@@ -155,8 +227,15 @@ fn bytes(random: &mut Random, mut ups: u32) -> Vec<u8> {
 }
 
 fn path(random: &mut Random) -> Path {
-    let base = if random.once_in(4) { usize::try_from(random.below(SLOTS as u64)).unwrap() } else { 0 };
-    Path { base, bytes: bytes(random, 2) }
+    let base = if random.once_in(4) {
+        usize::try_from(random.below(SLOTS as u64)).unwrap()
+    } else {
+        0
+    };
+    Path {
+        base,
+        bytes: bytes(random, 2),
+    }
 }
 
 fn flags(random: &mut Random) -> OpenFlags {
@@ -180,6 +259,7 @@ fn len(random: &mut Random) -> u64 {
 
 impl Call {
     /// Any call.
+    #[expect(clippy::too_many_lines, reason = "a table of all calls")]
     pub(crate) fn any(random: &mut Random) -> Self {
         let slot = usize::try_from(random.below(SLOTS as u64)).unwrap();
         let small = |random: &mut Random| usize::try_from(len(random)).unwrap();
@@ -191,18 +271,47 @@ impl Call {
                 mode: random.pick(&[0o600, 0o644, 0o666, 0o755]),
                 slot,
             },
-            13..=14 => Self::OpenDirectory { path: path(random), slot: slot.max(1) },
-            15..=17 => Self::Read { slot, offset: len(random), len: small(random) },
+            13..=14 => Self::OpenDirectory {
+                path: path(random),
+                slot: slot.max(1),
+            },
+            15..=17 => Self::Read {
+                slot,
+                offset: len(random),
+                len: small(random),
+            },
             18..=21 => {
                 let byte = u8::try_from(random.below(255)).unwrap() + 1;
-                Self::Write { slot, offset: len(random), len: small(random), byte }
+                Self::Write {
+                    slot,
+                    offset: len(random),
+                    len: small(random),
+                    byte,
+                }
             }
-            22..=23 => Self::Append { slot, len: small(random), byte: b'+' },
-            24..=25 => Self::SetLen { slot, len: len(random) },
-            26 => Self::Allocate { slot, offset: len(random), len: len(random) },
+            22..=23 => Self::Append {
+                slot,
+                len: small(random),
+                byte: b'+',
+            },
+            24..=25 => Self::SetLen {
+                slot,
+                len: len(random),
+            },
+            26 => Self::Allocate {
+                slot,
+                offset: len(random),
+                len: len(random),
+            },
             27 => Self::FileStat { slot },
-            28..=31 => Self::Stat { path: path(random), follow: random.once_in(2) },
-            32..=37 => Self::MakeDirectory { path: path(random), mode: random.pick(&[0o700, 0o755, 0o777]) },
+            28..=31 => Self::Stat {
+                path: path(random),
+                follow: random.once_in(2),
+            },
+            32..=37 => Self::MakeDirectory {
+                path: path(random),
+                mode: random.pick(&[0o700, 0o755, 0o777]),
+            },
             38..=40 => Self::RemoveDirectory { path: path(random) },
             41..=44 => Self::Unlink { path: path(random) },
             45..=51 => Self::Rename {
@@ -215,10 +324,20 @@ impl Call {
                     _ => RenameFlags::empty(),
                 },
             },
-            52..=54 => Self::Link { from: path(random), to: path(random), follow: random.once_in(3) },
-            55..=57 => Self::Symlink { target: bytes(random, 1), path: path(random) },
+            52..=54 => Self::Link {
+                from: path(random),
+                to: path(random),
+                follow: random.once_in(3),
+            },
+            55..=57 => Self::Symlink {
+                target: bytes(random, 1),
+                path: path(random),
+            },
             58 => Self::ReadLink { path: path(random) },
-            59 => Self::SetMode { path: path(random), mode: random.pick(&[0o700, 0o755, 0o777, 0o750]) },
+            59 => Self::SetMode {
+                path: path(random),
+                mode: random.pick(&[0o700, 0o755, 0o777, 0o750]),
+            },
             60 => Self::SetTime {
                 path: path(random),
                 follow: random.once_in(2),
@@ -235,16 +354,25 @@ impl Call {
         let writes = |world: &dyn World, slot| world.access(slot).is_some_and(AccessMode::writes);
         let done = |result: SysResult<()>| result.map(|()| Answer::Done);
         match self {
-            Self::Open { path, access, flags, mode, slot } => {
-                done(world.open(path, *access, *flags, *mode, *slot))
-            }
+            Self::Open {
+                path,
+                access,
+                flags,
+                mode,
+                slot,
+            } => done(world.open(path, *access, *flags, *mode, *slot)),
             Self::OpenDirectory { path, slot } => done(world.open_directory(path, *slot)),
             &Self::Read { slot, offset, len } if reads(world, slot) => {
                 world.read(slot, offset, len).map(Answer::Bytes)
             }
-            &Self::Write { slot, offset, len, byte } if writes(world, slot) => {
-                world.write(slot, offset, &vec![byte; len]).map(Answer::Count)
-            }
+            &Self::Write {
+                slot,
+                offset,
+                len,
+                byte,
+            } if writes(world, slot) => world
+                .write(slot, offset, &vec![byte; len])
+                .map(Answer::Count),
             &Self::Append { slot, len, byte } if writes(world, slot) => {
                 world.append(slot, &vec![byte; len]).map(Answer::Count)
             }
@@ -264,7 +392,11 @@ impl Call {
             Self::Symlink { target, path } => done(world.symlink(target, path)),
             Self::ReadLink { path } => world.read_link(path).map(Answer::Bytes),
             Self::SetMode { path, mode } => done(world.set_mode(path, *mode)),
-            Self::SetTime { path, follow, seconds } => {
+            Self::SetTime {
+                path,
+                follow,
+                seconds,
+            } => {
                 let time = world.set_time(path, *follow, *seconds)?;
                 Ok(Answer::Bytes(time.to_string().into_bytes()))
             }
@@ -280,7 +412,10 @@ pub(crate) fn tree(world: &mut dyn World) -> Vec<(Vec<u8>, Seen, Vec<u8>)> {
     let mut found = Vec::new();
     let mut pending = vec![b".".to_vec()];
     while let Some(directory) = pending.pop() {
-        let at = |bytes: &[u8]| Path { base: 0, bytes: bytes.to_vec() };
+        let at = |bytes: &[u8]| Path {
+            base: 0,
+            bytes: bytes.to_vec(),
+        };
         if world.open_directory(&at(&directory), 1).is_err() {
             continue;
         }
@@ -289,14 +424,18 @@ pub(crate) fn tree(world: &mut dyn World) -> Vec<(Vec<u8>, Seen, Vec<u8>)> {
                 continue;
             }
             let path = [&directory[..], b"/", &name].concat();
-            let seen = world.stat(&at(&path), false).expect("an entry that was just listed");
+            let seen = world
+                .stat(&at(&path), false)
+                .expect("an entry that was just listed");
             assert_eq!(seen.file_type, file_type, "listed and told apart");
             let contents = match file_type {
                 FileType::Symlink => world.read_link(&at(&path)).expect("a link"),
                 FileType::Regular => {
                     let opened = world.open(&at(&path), AccessMode::Read, OpenFlags::empty(), 0, 2);
                     opened.expect("a file");
-                    world.read(2, 0, usize::try_from(seen.size).unwrap()).expect("a file")
+                    world
+                        .read(2, 0, usize::try_from(seen.size).unwrap())
+                        .expect("a file")
                 }
                 _ => Vec::new(),
             };

@@ -3,7 +3,9 @@
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt as _;
 
-use rustix::fs::{AtFlags, Mode, OFlags, RawMode, RenameFlags as HostRename, Stat, Timespec, Timestamps};
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RawMode, RenameFlags as HostRename, Stat, Timespec, Timestamps,
+};
 use rustix::io::Errno as HostErrno;
 use sandbar::errno::{Errno, SysResult};
 use sandbar::vfs::{AccessMode, FileType, OpenFlags, RenameFlags};
@@ -27,9 +29,17 @@ impl Host {
     pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let inner = root.path().join(nested());
-        std::fs::DirBuilder::new().recursive(true).mode(0o755).create(&inner).unwrap();
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o755)
+            .create(&inner)
+            .unwrap();
         let open = || rustix::fs::open(&inner, OFlags::DIRECTORY, Mode::empty()).unwrap();
-        let host = Self { directories: std::array::from_fn(|_| open()), files: Default::default(), root };
+        let host = Self {
+            directories: std::array::from_fn(|_| open()),
+            files: Default::default(),
+            root,
+        };
         for (name, contents) in super::sandbox::INITIAL {
             let path = inner.join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -79,14 +89,33 @@ fn file_type(mode: RawMode) -> FileType {
 
 fn seen(stat: &Stat) -> Seen {
     let file_type = file_type(stat.st_mode);
-    let size = if file_type == FileType::Directory { 0 } else { u64::try_from(stat.st_size).unwrap() };
-    #[expect(clippy::useless_conversion, reason = "its type depends on the processor")]
+    let size = if file_type == FileType::Directory {
+        0
+    } else {
+        u64::try_from(stat.st_size).unwrap()
+    };
+    #[expect(
+        clippy::useless_conversion,
+        reason = "its type depends on the processor"
+    )]
     let nlink = u64::from(stat.st_nlink);
-    Seen { file_type, mode: stat.st_mode & 0o777, nlink, size }
+    Seen {
+        file_type,
+        mode: stat.st_mode & 0o777,
+        nlink,
+        size,
+    }
 }
 
 impl World for Host {
-    fn open(&mut self, path: &Path, access: AccessMode, flags: OpenFlags, mode: u32, slot: usize) -> SysResult<()> {
+    fn open(
+        &mut self,
+        path: &Path,
+        access: AccessMode,
+        flags: OpenFlags,
+        mode: u32,
+        slot: usize,
+    ) -> SysResult<()> {
         let mut host = match access {
             AccessMode::Read => OFlags::RDONLY,
             AccessMode::Write => OFlags::WRONLY,
@@ -97,7 +126,12 @@ impl World for Host {
         host.set(OFlags::TRUNC, flags.contains(OpenFlags::TRUNCATE));
         host.set(OFlags::DIRECTORY, flags.contains(OpenFlags::DIRECTORY));
         host.set(OFlags::NOFOLLOW, flags.contains(OpenFlags::NO_FOLLOW));
-        let fd = told(rustix::fs::openat(self.base(path), &*path.bytes, host, Mode::from_bits_truncate(mode)))?;
+        let fd = told(rustix::fs::openat(
+            self.base(path),
+            &*path.bytes,
+            host,
+            Mode::from_bits_truncate(mode),
+        ))?;
         let is_file = file_type(rustix::fs::fstat(&fd).unwrap().st_mode) == FileType::Regular;
         self.files[slot] = is_file.then_some((fd, access));
         Ok(())
@@ -105,7 +139,12 @@ impl World for Host {
 
     fn open_directory(&mut self, path: &Path, slot: usize) -> SysResult<()> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY;
-        self.directories[slot] = told(rustix::fs::openat(self.base(path), &*path.bytes, flags, Mode::empty()))?;
+        self.directories[slot] = told(rustix::fs::openat(
+            self.base(path),
+            &*path.bytes,
+            flags,
+            Mode::empty(),
+        ))?;
         Ok(())
     }
 
@@ -134,7 +173,12 @@ impl World for Host {
     }
 
     fn allocate(&mut self, slot: usize, offset: u64, len: u64) -> SysResult<()> {
-        told(rustix::fs::fallocate(self.file(slot), rustix::fs::FallocateFlags::empty(), offset, len))
+        told(rustix::fs::fallocate(
+            self.file(slot),
+            rustix::fs::FallocateFlags::empty(),
+            offset,
+            len,
+        ))
     }
 
     fn file_stat(&mut self, slot: usize) -> SysResult<Seen> {
@@ -142,32 +186,67 @@ impl World for Host {
     }
 
     fn stat(&mut self, path: &Path, follow: bool) -> SysResult<Seen> {
-        let flags = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+        let flags = if follow {
+            AtFlags::empty()
+        } else {
+            AtFlags::SYMLINK_NOFOLLOW
+        };
         told(rustix::fs::statat(self.base(path), &*path.bytes, flags)).map(|stat| seen(&stat))
     }
 
     fn make_directory(&mut self, path: &Path, mode: u32) -> SysResult<()> {
-        told(rustix::fs::mkdirat(self.base(path), &*path.bytes, Mode::from_bits_truncate(mode)))
+        told(rustix::fs::mkdirat(
+            self.base(path),
+            &*path.bytes,
+            Mode::from_bits_truncate(mode),
+        ))
     }
 
     fn remove_directory(&mut self, path: &Path) -> SysResult<()> {
-        told(rustix::fs::unlinkat(self.base(path), &*path.bytes, AtFlags::REMOVEDIR))
+        told(rustix::fs::unlinkat(
+            self.base(path),
+            &*path.bytes,
+            AtFlags::REMOVEDIR,
+        ))
     }
 
     fn unlink(&mut self, path: &Path) -> SysResult<()> {
-        told(rustix::fs::unlinkat(self.base(path), &*path.bytes, AtFlags::empty()))
+        told(rustix::fs::unlinkat(
+            self.base(path),
+            &*path.bytes,
+            AtFlags::empty(),
+        ))
     }
 
     fn rename(&mut self, from: &Path, to: &Path, flags: RenameFlags) -> SysResult<()> {
         let mut host = HostRename::empty();
-        host.set(HostRename::NOREPLACE, flags.contains(RenameFlags::NO_REPLACE));
+        host.set(
+            HostRename::NOREPLACE,
+            flags.contains(RenameFlags::NO_REPLACE),
+        );
         host.set(HostRename::EXCHANGE, flags.contains(RenameFlags::EXCHANGE));
-        told(rustix::fs::renameat_with(self.base(from), &*from.bytes, self.base(to), &*to.bytes, host))
+        told(rustix::fs::renameat_with(
+            self.base(from),
+            &*from.bytes,
+            self.base(to),
+            &*to.bytes,
+            host,
+        ))
     }
 
     fn link(&mut self, from: &Path, to: &Path, follow: bool) -> SysResult<()> {
-        let flags = if follow { AtFlags::SYMLINK_FOLLOW } else { AtFlags::empty() };
-        told(rustix::fs::linkat(self.base(from), &*from.bytes, self.base(to), &*to.bytes, flags))
+        let flags = if follow {
+            AtFlags::SYMLINK_FOLLOW
+        } else {
+            AtFlags::empty()
+        };
+        told(rustix::fs::linkat(
+            self.base(from),
+            &*from.bytes,
+            self.base(to),
+            &*to.bytes,
+            flags,
+        ))
     }
 
     fn symlink(&mut self, target: &[u8], path: &Path) -> SysResult<()> {
@@ -179,25 +258,55 @@ impl World for Host {
         if path.bytes.is_empty() {
             return Err(Errno::NotFound);
         }
-        told(rustix::fs::readlinkat(self.base(path), &*path.bytes, Vec::new())).map(std::ffi::CString::into_bytes)
+        told(rustix::fs::readlinkat(
+            self.base(path),
+            &*path.bytes,
+            Vec::new(),
+        ))
+        .map(std::ffi::CString::into_bytes)
     }
 
     fn set_mode(&mut self, path: &Path, mode: u32) -> SysResult<()> {
-        told(rustix::fs::chmodat(self.base(path), &*path.bytes, Mode::from_bits_truncate(mode), AtFlags::empty()))
+        told(rustix::fs::chmodat(
+            self.base(path),
+            &*path.bytes,
+            Mode::from_bits_truncate(mode),
+            AtFlags::empty(),
+        ))
     }
 
     fn set_time(&mut self, path: &Path, follow: bool, seconds: i64) -> SysResult<i64> {
-        let flags = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
-        let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
-        let times = Timestamps { last_access: time, last_modification: time };
-        told(rustix::fs::utimensat(self.base(path), &*path.bytes, &times, flags))?;
+        let flags = if follow {
+            AtFlags::empty()
+        } else {
+            AtFlags::SYMLINK_NOFOLLOW
+        };
+        let time = Timespec {
+            tv_sec: seconds,
+            tv_nsec: 0,
+        };
+        let times = Timestamps {
+            last_access: time,
+            last_modification: time,
+        };
+        told(rustix::fs::utimensat(
+            self.base(path),
+            &*path.bytes,
+            &times,
+            flags,
+        ))?;
         told(rustix::fs::statat(self.base(path), &*path.bytes, flags)).map(|stat| stat.st_mtime)
     }
 
     fn list(&mut self, slot: usize) -> SysResult<Vec<(Vec<u8>, FileType)>> {
         let mut names = Vec::new();
         // Opened anew: the descriptor's own position is at the end after the first listing.
-        let fd = told(rustix::fs::openat(&self.directories[slot], ".", OFlags::DIRECTORY, Mode::empty()))?;
+        let fd = told(rustix::fs::openat(
+            &self.directories[slot],
+            ".",
+            OFlags::DIRECTORY,
+            Mode::empty(),
+        ))?;
         for entry in told(rustix::fs::Dir::new(fd))? {
             let entry = told(entry)?;
             let file_type = match entry.file_type() {
@@ -220,7 +329,9 @@ impl World for Host {
         }
         let link = format!("/proc/self/fd/{}", self.directories[slot].as_raw_fd());
         let path = std::fs::read_link(link).unwrap();
-        let path = path.strip_prefix(self.root.path().canonicalize().unwrap()).unwrap();
+        let path = path
+            .strip_prefix(self.root.path().canonicalize().unwrap())
+            .unwrap();
         Ok([b"/", path.as_os_str().as_bytes()].concat())
     }
 }

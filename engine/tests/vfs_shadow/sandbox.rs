@@ -6,7 +6,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use sandbar::errno::SysResult;
 use sandbar::vfs::{
-    AccessMode, At, Caller, Confine, DirectoryListing, FileStat, FileSystem, FileType, Follow, HostDir,
+    AccessMode, At, Caller, Confine, FileStat, FileSystem, FileType, Follow, HostDir,
     HostDirOptions, ImageFile, ImageFsBuilder, MemoryFs, Mount, MountFlags, Namespace, OpenFile,
     OpenFlags, Opened, OverlayFs, Place, Quota, RenameFlags, SetAttributes, StatTarget, Writable,
 };
@@ -15,8 +15,13 @@ use super::calls::{Path, SLOTS, Seen, World};
 use super::host::nested;
 
 /// What is there at the beginning; an overlay has it in its image.
-pub(crate) const INITIAL: [(&str, &str); 5] =
-    [("a/a", "one"), ("a/b/c", "two"), ("b/a/a", "three"), ("b/b", ""), ("c", "four")];
+pub(crate) const INITIAL: [(&str, &str); 5] = [
+    ("a/a", "one"),
+    ("a/b/c", "two"),
+    ("b/a/a", "three"),
+    ("b/b", ""),
+    ("c", "four"),
+];
 
 /// Which back end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +55,9 @@ impl Sandbox {
                 let mut image = ImageFsBuilder::new();
                 for (name, contents) in INITIAL {
                     let path = format!("{}/{name}", nested());
-                    image.file(path.as_bytes(), ImageFile::from_bytes(contents, 0o666)).unwrap();
+                    image
+                        .file(path.as_bytes(), ImageFile::from_bytes(contents, 0o666))
+                        .unwrap();
                 }
                 for directory in ["a", "a/b", "b", "b/a"] {
                     let path = format!("{}/{directory}", nested());
@@ -62,22 +69,50 @@ impl Sandbox {
                 let directory = host.insert(tempfile::tempdir().unwrap());
                 let dir = Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap();
                 let quota = Quota::on_disk(None, 1 << 30, 1 << 20);
-                HostDir::new(dir, HostDirOptions { quota, ..HostDirOptions::default() }).unwrap()
+                HostDir::new(
+                    dir,
+                    HostDirOptions {
+                        quota,
+                        ..HostDirOptions::default()
+                    },
+                )
+                .unwrap()
             }
         };
         let namespace = Namespace::new(root, MountFlags::empty());
         let root = namespace.root();
         let caller = Caller { pid: 1 };
-        let at = At { caller, base: &root, path: b"/", confine: Confine::Namespace };
+        let at = At {
+            caller,
+            base: &root,
+            path: b"/",
+            confine: Confine::Namespace,
+        };
         let mut prefix = String::new();
         for name in nested().split('/') {
             prefix = format!("{prefix}/{name}");
             // An overlay has them.
-            let _ = namespace.make_directory(At { path: prefix.as_bytes(), ..at }, 0o755);
+            let _ = namespace.make_directory(
+                At {
+                    path: prefix.as_bytes(),
+                    ..at
+                },
+                0o755,
+            );
         }
-        let place = namespace.directory(At { path: prefix.as_bytes(), ..at }).unwrap();
+        let place = namespace
+            .directory(At {
+                path: prefix.as_bytes(),
+                ..at
+            })
+            .unwrap();
         let directories = std::array::from_fn(|_| place.clone());
-        let mut sandbox = Self { namespace, directories, files: Default::default(), _host: host };
+        let mut sandbox = Self {
+            namespace,
+            directories,
+            files: Default::default(),
+            _host: host,
+        };
         if back_end != BackEnd::Overlay {
             sandbox.fill();
         }
@@ -86,12 +121,16 @@ impl Sandbox {
 
     fn fill(&mut self) {
         for (name, contents) in INITIAL {
-            let path = |bytes: &str| Path { base: 0, bytes: bytes.as_bytes().to_vec() };
+            let path = |bytes: &str| Path {
+                base: 0,
+                bytes: bytes.as_bytes().to_vec(),
+            };
             for (end, _) in name.match_indices('/') {
                 let directory = path(name.get(..end).unwrap());
                 let _ = self.make_directory(&directory, 0o777);
             }
-            self.open(&path(name), AccessMode::Write, OpenFlags::CREATE, 0o666, 0).unwrap();
+            self.open(&path(name), AccessMode::Write, OpenFlags::CREATE, 0o666, 0)
+                .unwrap();
             self.write(0, 0, contents.as_bytes()).unwrap();
         }
         self.files = Default::default();
@@ -116,23 +155,51 @@ fn follow(follow: bool) -> Follow {
 }
 
 fn seen(stat: &FileStat) -> Seen {
-    let FileStat { file_type, mode, nlink, .. } = *stat;
-    let size = if file_type == FileType::Directory { 0 } else { stat.size };
-    Seen { file_type, mode, nlink, size }
+    let FileStat {
+        file_type,
+        mode,
+        nlink,
+        ..
+    } = *stat;
+    let size = if file_type == FileType::Directory {
+        0
+    } else {
+        stat.size
+    };
+    Seen {
+        file_type,
+        mode,
+        nlink,
+        size,
+    }
 }
 
 impl World for Sandbox {
-    fn open(&mut self, path: &Path, access: AccessMode, flags: OpenFlags, mode: u32, slot: usize) -> SysResult<()> {
+    fn open(
+        &mut self,
+        path: &Path,
+        access: AccessMode,
+        flags: OpenFlags,
+        mode: u32,
+        slot: usize,
+    ) -> SysResult<()> {
         let opened = self.namespace.open(self.at(path), access, flags, mode)?;
         self.files[slot] = match opened {
-            Opened::File { file, mount, .. } => Some(Open { file, mount, access }),
+            Opened::File { file, mount, .. } => Some(Open {
+                file,
+                mount,
+                access,
+            }),
             _ => None,
         };
         Ok(())
     }
 
     fn open_directory(&mut self, path: &Path, slot: usize) -> SysResult<()> {
-        match self.namespace.open(self.at(path), AccessMode::Read, OpenFlags::DIRECTORY, 0)? {
+        match self
+            .namespace
+            .open(self.at(path), AccessMode::Read, OpenFlags::DIRECTORY, 0)?
+        {
             Opened::Directory(place) => self.directories[slot] = place,
             other => panic!("not a directory: {other:?}"),
         }
@@ -152,24 +219,33 @@ impl World for Sandbox {
 
     fn write(&mut self, slot: usize, offset: u64, bytes: &[u8]) -> SysResult<usize> {
         let open = self.file(slot);
-        open.file.write_at(&Writable::of_open_file(&open.mount)?, bytes, offset)
+        open.file
+            .write_at(&Writable::of_open_file(&open.mount)?, bytes, offset)
     }
 
     fn append(&mut self, slot: usize, bytes: &[u8]) -> SysResult<usize> {
         let open = self.file(slot);
-        let (count, end) = open.file.append(&Writable::of_open_file(&open.mount)?, bytes)?;
-        assert_eq!(end, open.file.stat()?.size, "the offset behind an append is the end");
+        let (count, end) = open
+            .file
+            .append(&Writable::of_open_file(&open.mount)?, bytes)?;
+        assert_eq!(
+            end,
+            open.file.stat()?.size,
+            "the offset behind an append is the end"
+        );
         Ok(count)
     }
 
     fn set_len(&mut self, slot: usize, len: u64) -> SysResult<()> {
         let open = self.file(slot);
-        open.file.set_len(&Writable::of_open_file(&open.mount)?, len)
+        open.file
+            .set_len(&Writable::of_open_file(&open.mount)?, len)
     }
 
     fn allocate(&mut self, slot: usize, offset: u64, len: u64) -> SysResult<()> {
         let open = self.file(slot);
-        open.file.allocate(&Writable::of_open_file(&open.mount)?, offset, len)
+        open.file
+            .allocate(&Writable::of_open_file(&open.mount)?, offset, len)
     }
 
     fn file_stat(&mut self, slot: usize) -> SysResult<Seen> {
@@ -200,7 +276,8 @@ impl World for Sandbox {
     }
 
     fn link(&mut self, from: &Path, to: &Path, followed: bool) -> SysResult<()> {
-        self.namespace.link(self.at(from), follow(followed), self.at(to))
+        self.namespace
+            .link(self.at(from), follow(followed), self.at(to))
     }
 
     fn symlink(&mut self, target: &[u8], path: &Path) -> SysResult<()> {
@@ -212,14 +289,23 @@ impl World for Sandbox {
     }
 
     fn set_mode(&mut self, path: &Path, mode: u32) -> SysResult<()> {
-        let change = SetAttributes { mode: Some(mode), ..SetAttributes::default() };
-        self.namespace.set_attributes(self.at(path), Follow::Yes, &change)
+        let change = SetAttributes {
+            mode: Some(mode),
+            ..SetAttributes::default()
+        };
+        self.namespace
+            .set_attributes(self.at(path), Follow::Yes, &change)
     }
 
     fn set_time(&mut self, path: &Path, followed: bool, seconds: i64) -> SysResult<i64> {
         let time = Some(seconds * 1_000_000_000);
-        let change = SetAttributes { mode: None, atime: time, mtime: time };
-        self.namespace.set_attributes(self.at(path), follow(followed), &change)?;
+        let change = SetAttributes {
+            mode: None,
+            atime: time,
+            mtime: time,
+        };
+        self.namespace
+            .set_attributes(self.at(path), follow(followed), &change)?;
         match self.namespace.stat(self.at(path), follow(followed))? {
             StatTarget::Inode(stat) => Ok(stat.mtime / 1_000_000_000),
             StatTarget::Descriptor { .. } => panic!("there is no /proc"),
@@ -227,14 +313,20 @@ impl World for Sandbox {
     }
 
     fn list(&mut self, slot: usize) -> SysResult<Vec<(Vec<u8>, FileType)>> {
-        let listing = DirectoryListing::new(self.directories[slot].clone());
+        let listing = self.directories[slot].clone();
         let mut names = Vec::new();
         let mut cookie = 0;
         loop {
-            let batch = listing.read(cookie, 2)?;
-            let Some(&(last, _)) = batch.last() else { break };
+            let batch = listing.read_directory(cookie, 2)?;
+            let Some(&(last, _)) = batch.last() else {
+                break;
+            };
             cookie = last;
-            names.extend(batch.into_iter().map(|(_, entry)| (entry.name.to_vec(), entry.file_type)));
+            names.extend(
+                batch
+                    .into_iter()
+                    .map(|(_, entry)| (entry.name.to_vec(), entry.file_type)),
+            );
         }
         names.sort_by(|(one, _), (other, _)| one.cmp(other));
         Ok(names)

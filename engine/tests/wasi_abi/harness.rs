@@ -1,6 +1,5 @@
 //! A kernel with a memory file system, and the smallest thing that runs modules on it.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -135,13 +134,13 @@ impl Kernel {
             kernel.mkdir(directory);
         }
         kernel.write(IDLE, b"\0asm", 0o755);
-        // Guests that compute yield and see their signals at ticks.
+        // Guests that compute yield and see their signals at ticks; a thread, because they compute on the tests' own.
         let ticker = kernel.engine.weak();
-        tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-                let Some(engine) = ticker.upgrade() else { break };
+        std::thread::spawn(move || {
+            while let Some(engine) = ticker.upgrade() {
                 engine.increment_epoch();
+                drop(engine);
+                std::thread::sleep(Duration::from_millis(1));
             }
         });
         kernel
@@ -284,6 +283,21 @@ impl Guest {
         let mut result = [Val::I32(-1)];
         function.call_async(&mut self.store, args, &mut result).await.unwrap();
         result[0].unwrap_i32()
+    }
+
+    /// Every import with its parameters: whether each is of 64 bits.
+    pub(crate) fn imports(&mut self) -> Vec<(String, String, Vec<bool>)> {
+        let mut list = Vec::new();
+        for (module, name, item) in self.linker.iter(&mut self.store) {
+            list.push((module.to_owned(), name.to_owned(), item.into_func().unwrap()));
+        }
+        list.sort_by(|one, two| (&one.0, &one.1).cmp(&(&two.0, &two.1)));
+        list.into_iter()
+            .map(|(module, name, function)| {
+                let kind = function.ty(&self.store);
+                (module, name, kind.params().map(|param| param.is_i64()).collect())
+            })
+            .collect()
     }
 
     /// Calls an import of preview 1.
@@ -443,12 +457,8 @@ pub(crate) fn e(errno: sandbar::errno::Errno) -> i32 {
 }
 
 /// Waits, but not for ever.
-pub(crate) fn within<'a, T>(
-    future: impl Future<Output = T> + 'a,
-) -> Pin<Box<dyn Future<Output = T> + 'a>> {
-    Box::pin(async {
-        tokio::time::timeout(Duration::from_secs(10), future)
-            .await
-            .expect("a call waits for ever")
-    })
+pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(10), future)
+        .await
+        .expect("a call waits for ever")
 }

@@ -121,7 +121,8 @@ fn version<'a>(lock: &'a str, name: &str) -> Option<&'a str> {
     entry.split("\nversion = \"").nth(1)?.split('"').next()
 }
 
-/// Writes the layout beside its place and moves it there, so that a reader never sees half of one.
+/// Writes the layout beside its place and moves it there, so that a reader never sees half of one; and as one file,
+/// `out/image.tar`, for the binary that embeds it.
 fn write(place: &Path, manifest: &Blob, blobs: &[&Blob]) -> Result<(), String> {
     let mut descriptor = manifest.descriptor();
     if let Some(fields) = descriptor.as_object_mut() {
@@ -132,31 +133,30 @@ fn write(place: &Path, manifest: &Blob, blobs: &[&Blob]) -> Result<(), String> {
     }
     let index =
         json!({"schemaVersion": 2, "mediaType": INDEX_TYPE, "manifests": [descriptor]}).to_string();
-    if fs::read(place.join("index.json")).is_ok_and(|old| old == index.as_bytes()) {
+    let archive = place.with_extension("tar");
+    let current = fs::read(place.join("index.json")).is_ok_and(|old| old == index.as_bytes());
+    if current && archive.is_file() {
         progress::line(&format!("out/image is up to date ({})", manifest.digest()));
         return Ok(());
     }
+    let mut files = RootFs::default();
+    files.file("index.json", 0o644, index);
+    files.file("oci-layout", 0o644, r#"{"imageLayoutVersion":"1.0.0"}"#);
+    for blob in blobs.iter().chain([&manifest]) {
+        let path = format!("blobs/sha256/{}", sha256(&blob.content));
+        files.file(&path, 0o644, blob.content.as_slice());
+    }
     let new = place.with_extension("new");
     remove(&new)?;
-    for blob in blobs.iter().chain([&manifest]) {
-        save(
-            &new.join("blobs/sha256").join(sha256(&blob.content)),
-            &blob.content,
-        )?;
+    for (path, content) in files.files() {
+        save(&new.join(path), content)?;
     }
-    save(
-        &new.join("oci-layout"),
-        br#"{"imageLayoutVersion":"1.0.0"}"#,
-    )?;
-    save(&new.join("index.json"), index.as_bytes())?;
     remove(place)?;
     fs::rename(&new, place).map_err(|error| format!("{}: {error}", place.display()))?;
+    save(&archive, &files.layer()?)?;
     let total: usize = blobs.iter().map(|blob| blob.content.len()).sum();
-    progress::line(&format!(
-        "packed out/image, {} KiB, {}",
-        total / 1024,
-        manifest.digest()
-    ));
+    let digest = manifest.digest();
+    progress::line(&format!("packed out/image, {} KiB, {digest}", total / 1024));
     Ok(())
 }
 

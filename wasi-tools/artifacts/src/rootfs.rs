@@ -52,6 +52,14 @@ impl RootFs {
         self.nodes.contains_key(path)
     }
 
+    /// The files, without directories and links.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.nodes.iter().filter_map(|(path, node)| match node {
+            Node::File { content, .. } => Some((path.as_str(), content.as_slice())),
+            Node::Directory(_) | Node::Link(_) => None,
+        })
+    }
+
     fn parents(&mut self, path: &str) {
         for (end, _) in path.match_indices('/') {
             let parent = path.get(..end).unwrap_or_default();

@@ -4,10 +4,14 @@
 //! with straight quotes in messages as uutils has them.
 
 mod chmod;
+mod chown;
 mod cli;
+mod df;
+mod du;
 mod duration;
 mod env;
 mod format;
+mod glob;
 mod id;
 mod install;
 mod kill;
@@ -18,16 +22,19 @@ mod mktemp;
 mod mode;
 mod nice;
 mod nohup;
+mod pgrep;
 mod proc;
 mod program;
 mod ps;
 mod quote;
+mod regex;
 mod size;
 mod sleep;
 mod stat;
 mod tee;
 mod test;
 mod text;
+mod time;
 mod timeout;
 mod uname;
 mod users;
@@ -43,8 +50,12 @@ pub type Applet = (&'static str, fn(Vec<OsString>) -> i32);
 pub const APPLETS: &[Applet] = &[
     ("[", test::bracket),
     ("arch", uname::arch),
+    ("chgrp", chown::chgrp),
     ("chmod", chmod::main),
+    ("chown", chown::main),
+    ("df", df::main),
     ("dir", ls::dir),
+    ("du", du::main),
     ("env", env::main),
     ("groups", id::groups),
     ("hostname", uname::hostname),
@@ -58,11 +69,15 @@ pub const APPLETS: &[Applet] = &[
     ("nice", nice::main),
     ("nohup", nohup::main),
     ("nproc", uname::nproc),
+    ("pgrep", pgrep::pgrep),
+    ("pidof", pgrep::pidof),
+    ("pkill", pgrep::pkill),
     ("ps", ps::main),
     ("sleep", sleep::main),
     ("stat", stat::main),
     ("tee", tee::main),
     ("test", test::main),
+    ("time", time::main),
     ("timeout", timeout::main),
     ("uname", uname::main),
     ("vdir", ls::vdir),

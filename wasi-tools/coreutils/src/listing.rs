@@ -1,38 +1,38 @@
 //! The names of a module's utilities, as a section of the module, where packing finds them.
 
-use crate::Utility;
+use crate::{Module, applets};
 
 /// How many bytes the names of a module take, each with a NUL behind it.
-pub const fn length(own: &[&str], upstream: &[Utility]) -> usize {
+pub const fn length(module: &Module) -> usize {
     let mut bytes = 0;
     let mut index = 0;
-    while index < own.len() {
-        bytes += own[index].len() + 1;
+    while index < module.own.len() {
+        bytes += module.own[index].len() + 1;
         index += 1;
     }
     index = 0;
-    while index < upstream.len() {
-        if !has(own, upstream[index].name) {
-            bytes += upstream[index].name.len() + 1;
+    while index < module.upstream.len() {
+        if !has(&applets::NAMES, module.upstream[index].name) {
+            bytes += module.upstream[index].name.len() + 1;
         }
         index += 1;
     }
     bytes
 }
 
-/// The names of a module, each with a NUL behind it: our own utilities and those from upstream that these do not replace.
-/// `N` is [`length`] of the same lists.
-pub const fn names<const N: usize>(own: &[&str], upstream: &[Utility]) -> [u8; N] {
+/// The names of a module, each with a NUL behind it; `N` is their [`length`]. Upstream's utilities that ours replace, in
+/// whichever module, are not among them.
+pub const fn names<const N: usize>(module: &Module) -> [u8; N] {
     let mut list = ([0; N], 0);
     let mut index = 0;
-    while index < own.len() {
-        list = append(list, own[index]);
+    while index < module.own.len() {
+        list = append(list, module.own[index]);
         index += 1;
     }
     index = 0;
-    while index < upstream.len() {
-        if !has(own, upstream[index].name) {
-            list = append(list, upstream[index].name);
+    while index < module.upstream.len() {
+        if !has(&applets::NAMES, module.upstream[index].name) {
+            list = append(list, module.upstream[index].name);
         }
         index += 1;
     }

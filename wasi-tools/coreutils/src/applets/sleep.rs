@@ -42,18 +42,20 @@ fn run(args: Vec<OsString>) -> Outcome {
     let mut total = Duration::ZERO;
     let mut wrong = false;
     for operand in &operands {
-        match duration::parse(operand) {
-            Some(duration) => total = total.saturating_add(duration),
-            None => {
-                wrong = true;
-                TOOL.warn(format!("invalid time interval {}", quote_word(operand)));
-            }
+        if let Some(duration) = duration::parse(operand) {
+            total = total.saturating_add(duration);
+        } else {
+            wrong = true;
+            TOOL.warn(format!("invalid time interval {}", quote_word(operand)));
         }
     }
     if wrong {
         return Err(TOOL.try_help());
     }
-    sleep(total).map_or_else(|errno| Err(TOOL.fail(1, format!("cannot sleep: {errno}"))), |()| Ok(0))
+    sleep(total).map_or_else(
+        |errno| Err(TOOL.fail(1, format!("cannot sleep: {errno}"))),
+        |()| Ok(0),
+    )
 }
 
 /// Sleeps, going on after signals; [`Duration::MAX`] has no end.

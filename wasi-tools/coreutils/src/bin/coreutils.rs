@@ -6,8 +6,7 @@ use sandbar_coreutils::{FULL as MODULE, listing};
 #[cfg(target_family = "wasm")]
 #[used]
 #[unsafe(link_section = "sandbar.applets")]
-static NAMES: [u8; listing::length(MODULE.own, MODULE.upstream)] =
-    listing::names(MODULE.own, MODULE.upstream);
+static NAMES: [u8; listing::length(&MODULE)] = listing::names(&MODULE);
 
 fn main() {
     std::process::exit(MODULE.run());

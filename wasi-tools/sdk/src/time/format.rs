@@ -153,7 +153,7 @@ fn parse(text: &str) -> (Layout, Option<char>, &str) {
     let mut characters = text.chars();
     characters.next();
     let mut letter = None;
-    while let Some(character) = characters.next() {
+    for character in characters.by_ref() {
         match character {
             '_' => layout.pad = Some(' '),
             '-' => layout.pad = Some('-'),

@@ -47,8 +47,17 @@ impl Names {
 
 pub(super) fn show(entries: &[Entry], options: &Options, out: &mut Output) {
     let mut names = Names::default();
-    let lines: Vec<_> = entries.iter().map(|entry| line(entry, options, &mut names)).collect();
-    let widest = |of: fn(&Line) -> &str| lines.iter().map(|line| of(line).chars().count()).max().unwrap_or(0);
+    let lines: Vec<_> = entries
+        .iter()
+        .map(|entry| line(entry, options, &mut names))
+        .collect();
+    let widest = |of: fn(&Line) -> &str| {
+        lines
+            .iter()
+            .map(|line| of(line).chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let (inodes, blocks) = (widest(|line| &line.inode), widest(|line| &line.blocks));
     let (links, authors) = (widest(|line| &line.links), widest(|line| &line.author));
     let (owners, groups) = (widest(|line| &line.owner), widest(|line| &line.group));
@@ -59,37 +68,39 @@ pub(super) fn show(entries: &[Entry], options: &Options, out: &mut Output) {
     // Times are as wide as they are; only the mark of an unknown one is put into their column.
     let times = widest(|line| if line.time == "?" { "" } else { &line.time });
     let name_column = |name: &str, width: usize| {
-        if options.numeric { format!("{name:>width$} ") } else { format!("{name:<width$} ") }
+        if options.numeric {
+            format!("{name:>width$} ")
+        } else {
+            format!("{name:<width$} ")
+        }
     };
     let mut first_color = true;
     for (entry, line) in entries.iter().zip(&lines) {
-        let mut text = String::new();
         if options.inode {
-            text.push_str(&format!("{:>inodes$} ", line.inode));
+            out.text(&format!("{:>inodes$} ", line.inode));
         }
         if options.blocks {
-            text.push_str(&format!("{:>blocks$} ", line.blocks));
+            out.text(&format!("{:>blocks$} ", line.blocks));
         }
-        text.push_str(&format!("{} {:>links$} ", line.mode, line.links));
+        out.text(&format!("{} {:>links$} ", line.mode, line.links));
         if options.owner {
-            text.push_str(&name_column(&line.owner, owners));
+            out.text(&name_column(&line.owner, owners));
         }
         if options.group {
-            text.push_str(&name_column(&line.group, groups));
+            out.text(&name_column(&line.group, groups));
         }
         if options.author {
-            text.push_str(&name_column(&line.author, authors));
+            out.text(&name_column(&line.author, authors));
         }
         match &line.device {
             Some((major, minor)) => {
                 let width = sizes.saturating_sub(minors + 2);
-                text.push_str(&format!("{major:>width$}, {minor:>minors$} "));
+                out.text(&format!("{major:>width$}, {minor:>minors$} "));
             }
-            None => text.push_str(&format!("{:>sizes$} ", line.size)),
+            None => out.text(&format!("{:>sizes$} ", line.size)),
         }
         let width = if line.time == "?" { times } else { 0 };
-        text.push_str(&format!("{:>width$} ", line.time));
-        out.text(&text);
+        out.text(&format!("{:>width$} ", line.time));
         name(entry, options, &mut first_color, out);
         out.text(options.line_end.encode_utf8(&mut [0; 4]));
     }
@@ -112,7 +123,11 @@ fn line(entry: &Entry, options: &Options, names: &mut Names) -> Line {
         };
     };
     let mut owner = |id: u32| {
-        if options.numeric { id.to_string() } else { Names::get(&mut names.users, id, users::user_name) }
+        if options.numeric {
+            id.to_string()
+        } else {
+            Names::get(&mut names.users, id, users::user_name)
+        }
     };
     let (author, owner) = (owner(stat.uid), owner(stat.uid));
     let group = if options.numeric {
@@ -136,19 +151,36 @@ fn line(entry: &Entry, options: &Options, names: &mut Names) -> Line {
 
 /// Major and minor number of a device.
 fn device(stat: &Stat) -> Option<(String, String)> {
-    let is_device = matches!(stat.file_type(), FileType::CharDevice | FileType::BlockDevice);
-    is_device.then(|| (mode::major(stat.rdev).to_string(), mode::minor(stat.rdev).to_string()))
+    let is_device = matches!(
+        stat.file_type(),
+        FileType::CharDevice | FileType::BlockDevice
+    );
+    is_device.then(|| {
+        (
+            mode::major(stat.rdev).to_string(),
+            mode::minor(stat.rdev).to_string(),
+        )
+    })
 }
 
 /// Half a year in nanoseconds, a year having 365.2425 days.
 const HALF_YEAR_NS: i64 = 31_556_952 / 2 * 1_000_000_000;
 
 fn time(entry: &Entry, options: &Options) -> String {
-    let Some(ns) = options.time.of(entry) else { return String::from("?") };
+    let Some(ns) = options.time.of(entry) else {
+        return String::from("?");
+    };
     let date = DateTime::new(&options.zone, ns.div_euclid(1_000_000_000));
     let recent = ns > options.now_ns.saturating_sub(HALF_YEAR_NS) && ns <= options.now_ns;
-    let style = if recent { &options.time_style.recent } else { &options.time_style.old };
-    date.format(style, u32::try_from(ns.rem_euclid(1_000_000_000)).unwrap_or(0))
+    let style = if recent {
+        &options.time_style.recent
+    } else {
+        &options.time_style.old
+    };
+    date.format(
+        style,
+        u32::try_from(ns.rem_euclid(1_000_000_000)).unwrap_or(0),
+    )
 }
 
 fn name(entry: &Entry, options: &Options, first_color: &mut bool, out: &mut Output) {
@@ -162,7 +194,10 @@ fn name(entry: &Entry, options: &Options, first_color: &mut bool, out: &mut Outp
     match &entry.target {
         Some(target) if entry.stat.is_some_and(|stat| stat.is_symlink()) => {
             bytes.extend_from_slice(b" -> ");
-            let codes = options.colors.as_ref().and_then(|colors| colors.of_target(entry));
+            let codes = options
+                .colors
+                .as_ref()
+                .and_then(|colors| colors.of_target(entry));
             colored(&options.quoting.show(target), codes, &mut bytes);
             if options.indicators > Indicators::Slash
                 && let Some(stat) = &entry.target_stat
