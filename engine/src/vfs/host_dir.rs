@@ -15,8 +15,8 @@ mod file;
 mod inode;
 mod os;
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Weak};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 use cap_std::fs::Dir;
 use parking_lot::Mutex;
@@ -25,6 +25,7 @@ pub use self::descriptors::HostDescriptors;
 use self::file::Account;
 use self::inode::HostInode;
 use self::os::{HostId, HostStat};
+use super::interned::Interned;
 use super::{FileSystem, FileType, Inode, MemoryFs, Name, Quota, StatFs};
 use crate::errno::{Errno, SysResult};
 
@@ -81,46 +82,11 @@ struct Shared {
     root_dev: u64,
     options: HostDirOptions,
     /// Directories that somebody holds, so that each is one inode that learns where it was moved.
-    directories: Mutex<Interned<HostInode>>,
+    directories: Mutex<Interned<HostId, HostInode>>,
     /// Files that are open, with what they are charged.
-    accounts: Mutex<Interned<Account>>,
+    accounts: Mutex<Interned<HostId, Account>>,
     /// Other devices, by the order they were met in: their inode numbers must not meet the root's.
     devices: Mutex<Vec<u64>>,
-}
-
-/// Shared objects by identity, as long as somebody holds them.
-#[derive(Debug)]
-struct Interned<T> {
-    table: HashMap<HostId, Weak<T>>,
-    sweep_at: usize,
-}
-
-impl<T> Default for Interned<T> {
-    fn default() -> Self {
-        Self {
-            table: HashMap::new(),
-            sweep_at: 64,
-        }
-    }
-}
-
-impl<T> Interned<T> {
-    fn get(&self, id: HostId) -> Option<Arc<T>> {
-        self.table.get(&id)?.upgrade()
-    }
-
-    fn get_or_insert(&mut self, id: HostId, make: impl FnOnce() -> Arc<T>) -> Arc<T> {
-        if let Some(object) = self.get(id) {
-            return object;
-        }
-        if self.table.len() >= self.sweep_at {
-            self.table.retain(|_, object| object.strong_count() > 0);
-            self.sweep_at = (2 * self.table.len()).max(64);
-        }
-        let object = make();
-        self.table.insert(id, Arc::downgrade(&object));
-        object
-    }
 }
 
 impl HostDir {

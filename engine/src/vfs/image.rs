@@ -113,7 +113,10 @@ impl ImageFs {
     /// `NotFound`, `NotDirectory`.
     pub fn find(&self, path: &[u8]) -> SysResult<Arc<dyn Inode>> {
         let mut inode = self.root();
-        for part in path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
+        for part in path
+            .split(|byte| *byte == b'/')
+            .filter(|part| !part.is_empty())
+        {
             inode = inode.lookup(super::Name::new(part)?)?;
         }
         Ok(inode)

@@ -1,9 +1,8 @@
 //! The mount table.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use super::moves::Moves;
 use super::{FileSystem, Inode, Place};
 use crate::errno::SysResult;
 
@@ -25,16 +24,10 @@ pub struct Mount {
     root: Arc<dyn Inode>,
     flags: MountFlags,
     dev: u64,
-    moves: Weak<Moves>,
 }
 
 impl Mount {
-    pub(super) fn new(
-        fs: Arc<dyn FileSystem>,
-        mut flags: MountFlags,
-        dev: u64,
-        moves: Weak<Moves>,
-    ) -> Arc<Self> {
+    pub(super) fn new(fs: Arc<dyn FileSystem>, mut flags: MountFlags, dev: u64) -> Arc<Self> {
         let root = fs.root();
         // A file system that takes no changes says so itself; the error is then the same as for any read-only mount.
         flags.set(
@@ -46,7 +39,6 @@ impl Mount {
             root,
             flags,
             dev,
-            moves,
         })
     }
 
@@ -67,10 +59,6 @@ impl Mount {
 
     pub(super) fn root(&self) -> &Arc<dyn Inode> {
         &self.root
-    }
-
-    pub(super) fn moves(&self) -> Option<Arc<Moves>> {
-        self.moves.upgrade()
     }
 }
 

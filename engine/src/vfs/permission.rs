@@ -64,7 +64,11 @@ impl<'a> Writable<'a> {
 /// # Errors
 /// `Access`.
 pub(super) fn check(stat: &FileStat, wanted: Access) -> SysResult<()> {
-    let granted = Access::from_bits_truncate((stat.mode >> 6) & 0o7);
+    check_bits(stat.mode, wanted)
+}
+
+fn check_bits(mode: u32, wanted: Access) -> SysResult<()> {
+    let granted = Access::from_bits_truncate((mode >> 6) & 0o7);
     if granted.contains(wanted) {
         Ok(())
     } else {
@@ -77,7 +81,7 @@ pub(super) fn check(stat: &FileStat, wanted: Access) -> SysResult<()> {
 /// # Errors
 /// `Access`, and those of [`Inode::stat`].
 pub(super) fn search(directory: &dyn Inode) -> SysResult<()> {
-    check(&directory.stat()?, Access::EXECUTE)
+    check_bits(directory.permission_bits()?, Access::EXECUTE)
 }
 
 /// What opening in this mode needs of the file.

@@ -11,8 +11,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::mounts::MountTable;
-use super::path::{self, DEPTH_MAX, LINKS_MAX, Name};
-use super::{At, Caller, DirEntry, FileStat, FileType, Inode, MagicLink, Mount, permission};
+use super::path::{self, DEPTH_MAX, LINKS_MAX};
+use super::place::{Parents, Place};
+use super::{At, Caller, FileType, Inode, MagicLink, permission};
 use crate::errno::{Errno, SysResult};
 
 /// The wall a path cannot leave.
@@ -32,213 +33,6 @@ pub enum Follow {
     /// Take the link itself.
     No,
 }
-
-/// A directory reached in the namespace, with the chain of parents it was reached through: what `..` and `getcwd` use.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// The mount.
-    pub(crate) mount: Arc<Mount>,
-    /// The directory.
-    pub(crate) inode: Arc<dyn Inode>,
-    /// Its parent and its name there; `None` at `/`.
-    pub(crate) parent: Option<Arc<Parent>>,
-}
-
-/// A directory's parent, and its name there.
-#[derive(Debug)]
-pub(crate) struct Parent {
-    place: Place,
-    name: Box<[u8]>,
-    depth: u32,
-}
-
-impl Parent {
-    pub(super) fn new(place: Place, name: &[u8]) -> Arc<Self> {
-        let depth = place.depth().saturating_add(1);
-        Arc::new(Self {
-            place,
-            name: name.into(),
-            depth,
-        })
-    }
-
-    pub(super) fn place(&self) -> &Place {
-        &self.place
-    }
-
-    pub(super) fn name(&self) -> &[u8] {
-        &self.name
-    }
-}
-
-impl Drop for Parent {
-    /// Takes a long chain apart in a loop: a guest chooses its length, and the host's stack is not its to spend.
-    fn drop(&mut self) {
-        let mut next = self.place.parent.take();
-        while let Some(mut parent) = next.and_then(Arc::into_inner) {
-            next = parent.place.parent.take();
-        }
-    }
-}
-
-impl Place {
-    /// The mount it lies in.
-    pub fn mount(&self) -> &Arc<Mount> {
-        &self.mount
-    }
-
-    /// Changes mode or times of the directory itself (`fchmod`, `futimens` of a directory).
-    ///
-    /// # Errors
-    /// `ReadOnly`, `Io`.
-    pub fn set_attributes(&self, change: &super::SetAttributes) -> SysResult<()> {
-        let writable = super::Writable::of_attributes(&self.mount, &self.inode.stat()?)?;
-        self.inode.set_attributes(&writable, change)
-    }
-
-    /// Directories above this one.
-    fn depth(&self) -> u32 {
-        self.parent.as_ref().map_or(0, |parent| parent.depth)
-    }
-
-    /// The present parent: where the directory was moved to, else where it was found.
-    fn present_parent(&self) -> Option<Arc<Parent>> {
-        // A mount's root never moves; what moves is the directory that it covers.
-        self.mount
-            .moves()
-            .and_then(|moves| moves.parent_of(self))
-            .or_else(|| self.parent.clone())
-    }
-
-    /// The absolute path, as `getcwd` shows it.
-    ///
-    /// # Errors
-    /// `NotFound` when the directory was removed.
-    pub fn path(&self) -> SysResult<Vec<u8>> {
-        if self.parent.is_some() && self.inode.stat()?.nlink == 0 {
-            return Err(Errno::NotFound);
-        }
-        Ok(self.path_text())
-    }
-
-    /// The absolute path, whether or not the directory is still there.
-    pub(super) fn path_text(&self) -> Vec<u8> {
-        let mut parents = Vec::new();
-        let mut next = self.present_parent();
-        while let Some(parent) = next {
-            // Two moves that cross each other cannot make a ring in the file system, but the table may be read in between.
-            if parents.len() > DEPTH_MAX as usize {
-                break;
-            }
-            next = parent.place.present_parent();
-            parents.push(parent);
-        }
-        if parents.is_empty() {
-            return b"/".to_vec();
-        }
-        let mut text = Vec::new();
-        for parent in parents.iter().rev() {
-            text.push(b'/');
-            text.extend_from_slice(&parent.name);
-        }
-        text
-    }
-
-    /// The absolute path of a name here.
-    pub(super) fn path_of(&self, name: Name<'_>) -> Arc<[u8]> {
-        let mut text = self.path_text();
-        if text != b"/" {
-            text.push(b'/');
-        }
-        text.extend_from_slice(name.as_bytes());
-        text.into()
-    }
-
-    /// Attributes, `dev` filled in.
-    ///
-    /// # Errors
-    /// As [`Inode::stat`].
-    pub fn stat(&self) -> SysResult<FileStat> {
-        Ok(FileStat {
-            dev: self.mount.dev(),
-            ..self.inode.stat()?
-        })
-    }
-
-    /// Lists entries after `cookie`, `.` and `..` first.
-    ///
-    /// Any cookie of any earlier call continues there. For a description that is read to its end
-    /// [`super::DirectoryListing`] is the faster way.
-    ///
-    /// # Errors
-    /// As [`Inode::read_directory`].
-    pub fn read_directory(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
-        let mut entries = self.dot_entries(cookie, max)?;
-        let left = max.saturating_sub(entries.len());
-        if left > 0 {
-            let rest = self
-                .inode
-                .read_directory(cookie.saturating_sub(DOT_ENTRIES), left)?;
-            entries.extend(
-                rest.into_iter()
-                    .map(|(cookie, entry)| (cookie.saturating_add(DOT_ENTRIES), entry)),
-            );
-        }
-        Ok(entries)
-    }
-
-    /// `.` and `..`, those of them that lie behind `cookie`; none in a directory that was removed.
-    pub(super) fn dot_entries(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
-        let entry = |name: &[u8], inode: &dyn Inode| -> SysResult<DirEntry> {
-            let ino = inode.ino()?;
-            Ok(DirEntry {
-                name: name.into(),
-                ino,
-                file_type: FileType::Directory,
-            })
-        };
-        let mut entries = Vec::new();
-        // A directory that was removed has not even these.
-        if cookie >= DOT_ENTRIES || self.inode.stat()?.nlink == 0 {
-            return Ok(entries);
-        }
-        if cookie == 0 && max > 0 {
-            entries.push((1, entry(b".", &*self.inode)?));
-        }
-        if entries.len() < max {
-            let parent = self.present_parent();
-            let above = parent
-                .as_ref()
-                .map_or(&self.inode, |parent| &parent.place.inode);
-            entries.push((DOT_ENTRIES, entry(b"..", &**above)?));
-        }
-        Ok(entries)
-    }
-
-    /// Whether this directory is the one of this device and inode number, or lies below it.
-    pub(super) fn is_within(&self, dev: u64, ino: u64) -> SysResult<bool> {
-        if (self.mount.dev(), self.inode.ino()?) == (dev, ino) {
-            return Ok(true);
-        }
-        let mut next = self.present_parent();
-        let mut steps: u32 = 0;
-        while let Some(parent) = next {
-            if (parent.place.mount.dev(), parent.place.inode.ino()?) == (dev, ino) {
-                return Ok(true);
-            }
-            steps = steps.saturating_add(1);
-            next = if steps > DEPTH_MAX {
-                None
-            } else {
-                parent.place.present_parent()
-            };
-        }
-        Ok(false)
-    }
-}
-
-/// Cookies that `.` and `..` take.
-pub(super) const DOT_ENTRIES: u64 = 2;
 
 /// The last component of a path.
 #[derive(Debug)]
@@ -307,24 +101,32 @@ pub(super) enum Lead {
 #[derive(Debug)]
 pub(super) struct Walk<'n> {
     root: &'n Place,
+    parents: &'n Parents,
     mounts: Arc<MountTable>,
     caller: Caller,
     confine: Confine,
     place: Place,
-    /// How deep below the base a confined walk is.
-    below_base: u32,
+    /// The directories that a confined walk came through, from its base on. Its `..` goes back on this way and no other: where a
+    /// directory lies now, after somebody moved it, may be outside.
+    way: Vec<Place>,
     links: u32,
 }
 
 impl<'n> Walk<'n> {
-    pub(super) fn new(root: &'n Place, mounts: Arc<MountTable>, at: &At<'_>) -> Self {
+    pub(super) fn new(
+        root: &'n Place,
+        parents: &'n Parents,
+        mounts: Arc<MountTable>,
+        at: &At<'_>,
+    ) -> Self {
         Self {
             root,
+            parents,
             mounts,
             caller: at.caller,
             confine: at.confine,
             place: at.base.clone(),
-            below_base: 0,
+            way: Vec::new(),
             links: 0,
         }
     }
@@ -351,7 +153,7 @@ impl<'n> Walk<'n> {
                 }
                 Last::Name(name) => name,
             };
-            let inode = self.place.inode.lookup(Name::new(&name)?)?;
+            let inode = self.place.lookup(&name)?;
             let file_type = inode.file_type()?;
             match file_type {
                 FileType::Directory => {
@@ -451,7 +253,7 @@ impl<'n> Walk<'n> {
                 let slash = !behind.is_empty();
                 let last = match component {
                     b"." => Last::Dot,
-                    b".." if self.confine == Confine::Dirfd && self.below_base == 0 => {
+                    b".." if self.confine == Confine::Dirfd && self.way.is_empty() => {
                         return Err(Errno::NotCapable);
                     }
                     b".." => Last::DotDot,
@@ -465,7 +267,7 @@ impl<'n> Walk<'n> {
                 b"." => {}
                 b".." => self.up()?,
                 name => {
-                    let inode = self.place.inode.lookup(Name::new(name)?)?;
+                    let inode = self.place.lookup(name)?;
                     match inode.file_type()? {
                         FileType::Directory => self.down(inode, name)?,
                         FileType::Symlink => {
@@ -509,15 +311,13 @@ impl<'n> Walk<'n> {
 
     /// Goes to the parent directory.
     pub(super) fn up(&mut self) -> SysResult<()> {
-        let parent = match self.confine {
-            Confine::Dirfd => {
-                self.below_base = self.below_base.checked_sub(1).ok_or(Errno::NotCapable)?;
-                self.place.parent.clone()
+        match self.confine {
+            Confine::Dirfd => self.place = self.way.pop().ok_or(Errno::NotCapable)?,
+            Confine::Namespace => {
+                if let Some(above) = self.place.above() {
+                    self.place = above;
+                }
             }
-            Confine::Namespace => self.place.present_parent(),
-        };
-        if let Some(parent) = parent {
-            self.place = parent.place.clone();
         }
         Ok(())
     }
@@ -527,14 +327,16 @@ impl<'n> Walk<'n> {
         if self.place.depth() >= DEPTH_MAX {
             return Err(Errno::NameTooLong);
         }
-        let parent = Parent::new(self.place.clone(), name);
-        let mount = Arc::clone(&self.place.mount);
-        self.place = self.mounts.enter(Place {
-            mount,
+        let parent = self.parents.of_found(&*inode, &self.place, name)?;
+        let place = Place {
+            mount: Arc::clone(&self.place.mount),
             inode,
             parent: Some(parent),
-        })?;
-        self.below_base = self.below_base.saturating_add(1);
+        };
+        let above = std::mem::replace(&mut self.place, self.mounts.enter(place)?);
+        if self.confine == Confine::Dirfd {
+            self.way.push(above);
+        }
         Ok(())
     }
 

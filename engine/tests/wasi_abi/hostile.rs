@@ -97,7 +97,7 @@ async fn lists_that_do_not_fit_are_refused() {
     }
     let mut spawn = vec![0; 64];
     spawn[0] = 64;
-    for (at, count) in [(20, u32::MAX), (36, u32::MAX), (20, 1 << 28), (36, 65_536)] {
+    for (at, count) in [(20, u32::MAX), (36, u32::MAX), (20, 1 << 28), (36, 65_537)] {
         let mut bytes = spawn.clone();
         bytes[at..at + 4].copy_from_slice(&u32::to_le_bytes(count));
         let request = guest.put(&bytes);

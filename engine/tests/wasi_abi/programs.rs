@@ -23,7 +23,7 @@ async fn exit_codes_are_eight_bits() {
 #[tokio::test]
 async fn raising_ends_by_the_signal_that_wasi_numbers() {
     let kernel = Kernel::new();
-    for (number, signal) in [(6, Signal::ABRT), (15, Signal::TERM), (23, Signal::XFSZ), (30, Signal::SYS)] {
+    for (number, signal) in [(6, Signal::ABRT), (15, Signal::TERM), (24, Signal::XFSZ), (30, Signal::SYS)] {
         let text = format!(
             r#"(module (import "wasi_snapshot_preview1" "proc_raise" (func $raise (param i32) (result i32)))
                 (func (export "_start") (drop (call $raise (i32.const {number})))))"#

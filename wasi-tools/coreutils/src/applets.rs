@@ -6,9 +6,12 @@
 mod chmod;
 mod chown;
 mod cli;
+mod df;
+mod du;
 mod duration;
 mod env;
 mod format;
+mod glob;
 mod id;
 mod install;
 mod kill;
@@ -19,18 +22,19 @@ mod mktemp;
 mod mode;
 mod nice;
 mod nohup;
-mod pattern;
 mod pgrep;
 mod proc;
 mod program;
 mod ps;
 mod quote;
+mod regex;
 mod size;
 mod sleep;
 mod stat;
 mod tee;
 mod test;
 mod text;
+mod time;
 mod timeout;
 mod uname;
 mod users;
@@ -49,7 +53,9 @@ pub const APPLETS: &[Applet] = &[
     ("chgrp", chown::chgrp),
     ("chmod", chmod::main),
     ("chown", chown::main),
+    ("df", df::main),
     ("dir", ls::dir),
+    ("du", du::main),
     ("env", env::main),
     ("groups", id::groups),
     ("hostname", uname::hostname),
@@ -71,6 +77,7 @@ pub const APPLETS: &[Applet] = &[
     ("stat", stat::main),
     ("tee", tee::main),
     ("test", test::main),
+    ("time", time::main),
     ("timeout", timeout::main),
     ("uname", uname::main),
     ("vdir", ls::vdir),

@@ -14,7 +14,10 @@ enum Atom {
 }
 
 /// The words that the parts expand to; `Some(None)` when no brace expands, `None` when there would be too many.
-#[expect(clippy::option_option, reason = "the two outcomes besides words differ")]
+#[expect(
+    clippy::option_option,
+    reason = "the two outcomes besides words differ"
+)]
 pub(crate) fn expand(parts: &[Part]) -> Option<Option<Vec<Vec<Part>>>> {
     let atoms: Vec<Atom> = parts
         .iter()
@@ -75,9 +78,15 @@ fn words_of(atoms: &[Atom], budget: &mut usize, depth: u32) -> Option<Vec<Vec<At
         return None;
     }
     let mut from = 0;
-    while let Some(open) = atoms[from..].iter().position(|a| byte(a) == Some(b'{')).map(|n| n + from) {
+    while let Some(open) = atoms[from..]
+        .iter()
+        .position(|a| byte(a) == Some(b'{'))
+        .map(|n| n + from)
+    {
         from = open + 1;
-        let Some((close, commas)) = matching(atoms, open) else { continue };
+        let Some((close, commas)) = matching(atoms, open) else {
+            continue;
+        };
         let inner = &atoms[open + 1..close];
         let middles = if commas.is_empty() {
             match sequence(inner, budget) {
@@ -131,8 +140,12 @@ fn matching(atoms: &[Atom], open: usize) -> Option<(usize, Vec<usize>)> {
 /// `x..y` or `x..y..step`.
 #[expect(clippy::option_option, reason = "as in `expand`")]
 fn sequence(inner: &[Atom], budget: &mut usize) -> Option<Option<Vec<Vec<Atom>>>> {
-    let Some(text) = inner.iter().map(byte).collect::<Option<Bytes>>() else { return Some(None) };
-    let Ok(text) = String::from_utf8(text) else { return Some(None) };
+    let Some(text) = inner.iter().map(byte).collect::<Option<Bytes>>() else {
+        return Some(None);
+    };
+    let Ok(text) = String::from_utf8(text) else {
+        return Some(None);
+    };
     let pieces: Vec<&str> = text.split("..").collect();
     let (first, last, step) = match pieces.as_slice() {
         [first, last] => (*first, *last, 0),
@@ -151,16 +164,26 @@ fn sequence(inner: &[Atom], budget: &mut usize) -> Option<Option<Vec<Vec<Atom>>>
         let atom = |n: i64| {
             let b = u8::try_from(n).unwrap_or(b'?');
             // Between the two alphabets lie characters that must not act.
-            vec![if b.is_ascii_alphabetic() { Atom::Byte(b) } else { Atom::Part(Part::Quoted(Rc::from([b].as_slice()))) }]
+            vec![if b.is_ascii_alphabetic() {
+                Atom::Byte(b)
+            } else {
+                Atom::Part(Part::Quoted(Rc::from([b].as_slice())))
+            }]
         };
         return Some(Some(words.into_iter().map(atom).collect()));
     }
-    let (Ok(from), Ok(to)) = (first.parse::<i64>(), last.parse::<i64>()) else { return Some(None) };
+    let (Ok(from), Ok(to)) = (first.parse::<i64>(), last.parse::<i64>()) else {
+        return Some(None);
+    };
     let padded = |text: &str| {
         let digits = text.trim_start_matches(['-', '+']);
         digits.len() > 1 && digits.starts_with('0')
     };
-    let width = if padded(first) || padded(last) { first.len().max(last.len()) } else { 0 };
+    let width = if padded(first) || padded(last) {
+        first.len().max(last.len())
+    } else {
+        0
+    };
     let words = numbers(from, to, step, budget)?;
     let word = |n: i64| {
         let text = format!("{n:0width$}");
@@ -171,14 +194,20 @@ fn sequence(inner: &[Atom], budget: &mut usize) -> Option<Option<Vec<Vec<Atom>>>
 
 fn numbers(from: i64, to: i64, step: i64, budget: &mut usize) -> Option<Vec<i64>> {
     let step = step.unsigned_abs().max(1);
-    let count = usize::try_from(from.abs_diff(to) / step).ok()?.checked_add(1)?;
+    let count = usize::try_from(from.abs_diff(to) / step)
+        .ok()?
+        .checked_add(1)?;
     *budget = budget.checked_sub(count)?;
     let step = i64::try_from(step).ok()?;
     let mut all = Vec::with_capacity(count);
     let mut value = from;
     for _ in 0..count {
         all.push(value);
-        value = if from <= to { value.wrapping_add(step) } else { value.wrapping_sub(step) };
+        value = if from <= to {
+            value.wrapping_add(step)
+        } else {
+            value.wrapping_sub(step)
+        };
     }
     Some(all)
 }

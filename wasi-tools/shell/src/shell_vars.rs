@@ -27,7 +27,9 @@ impl Shell {
         for _ in 0..10 {
             match self.st.vars.get(&current) {
                 Some(var) if var.has(attr::NAMEREF) => {
-                    let Some(target) = var.scalar().filter(|text| !text.is_empty()) else { return (current, None) };
+                    let Some(target) = var.scalar().filter(|text| !text.is_empty()) else {
+                        return (current, None);
+                    };
                     let target = target.clone();
                     if target == current {
                         break;
@@ -37,8 +39,15 @@ impl Shell {
                     if !is_name(base) {
                         return (current, None);
                     }
-                    if let Some(open) = target.iter().position(|&b| b == b'[').filter(|_| target.ends_with(b"]")) {
-                        return (target[..open].to_vec(), Some(target[open + 1..target.len() - 1].to_vec()));
+                    if let Some(open) = target
+                        .iter()
+                        .position(|&b| b == b'[')
+                        .filter(|_| target.ends_with(b"]"))
+                    {
+                        return (
+                            target[..open].to_vec(),
+                            Some(target[open + 1..target.len() - 1].to_vec()),
+                        );
                     }
                     current = target;
                 }
@@ -50,23 +59,39 @@ impl Shell {
     }
 
     fn is_nameref(&self, name: &[u8]) -> bool {
-        self.st.vars.get(name).is_some_and(|var| var.has(attr::NAMEREF))
+        self.st
+            .vars
+            .get(name)
+            .is_some_and(|var| var.has(attr::NAMEREF))
     }
 
     /// The scalar value of a variable.
     pub(crate) fn get(&mut self, name: &[u8]) -> Option<Rc<Bytes>> {
         match self.st.vars.get(name) {
-            Some(Var { value: Value::Str(text), attrs }) if attrs & attr::NAMEREF == 0 => Some(Rc::clone(text)),
+            Some(Var {
+                value: Value::Str(text),
+                attrs,
+            }) if attrs & attr::NAMEREF == 0 => Some(Rc::clone(text)),
             Some(var) if !var.has(attr::NAMEREF) => var.scalar().cloned().map(Rc::new),
             Some(_) => {
                 let (target, index) = self.resolve(name);
                 match index {
                     Some(index) => self.get_element_text(&target, &index).map(Rc::new),
-                    None if self.is_nameref(&target) => self.st.vars.get(&target).and_then(Var::scalar).filter(|text| !is_name(text)).cloned().map(Rc::new),
+                    None if self.is_nameref(&target) => self
+                        .st
+                        .vars
+                        .get(&target)
+                        .and_then(Var::scalar)
+                        .filter(|text| !is_name(text))
+                        .cloned()
+                        .map(Rc::new),
                     None => self.get(&target),
                 }
             }
-            None => self.dynamic(name).and_then(|var| var.scalar().cloned()).map(Rc::new),
+            None => self
+                .dynamic(name)
+                .and_then(|var| var.scalar().cloned())
+                .map(Rc::new),
         }
     }
 
@@ -97,7 +122,11 @@ impl Shell {
         match (&var.value, key) {
             (Value::Assoc(map), Key::Text(text)) => map.get(text).cloned(),
             (Value::Indexed(map), Key::Index(index)) => {
-                let index = if *index < 0 { map.keys().next_back().map_or(-1, |last| last + 1 + index) } else { *index };
+                let index = if *index < 0 {
+                    map.keys().next_back().map_or(-1, |last| last + 1 + index)
+                } else {
+                    *index
+                };
                 map.get(&index).cloned()
             }
             (Value::Str(text), Key::Index(0 | -1)) => Some(text.to_vec()),
@@ -117,7 +146,13 @@ impl Shell {
     }
 
     /// Sets a variable or an element.
-    pub(crate) fn assign(&mut self, name: &[u8], key: Option<Key>, value: Bytes, append: bool) -> Result<(), Flow> {
+    pub(crate) fn assign(
+        &mut self,
+        name: &[u8],
+        key: Option<Key>,
+        value: Bytes,
+        append: bool,
+    ) -> Result<(), Flow> {
         if self.is_nameref(name) {
             let (target, index) = self.resolve(name);
             if let Some(index) = index {
@@ -128,7 +163,14 @@ impl Shell {
                 return self.assign(&target, key, value, append);
             }
             if !is_name(&value) && !value.contains(&b'[') && !value.is_empty() {
-                self.complain(&[b"`", value.as_slice(), b"': invalid variable name for name reference"].concat());
+                self.complain(
+                    &[
+                        b"`",
+                        value.as_slice(),
+                        b"': invalid variable name for name reference",
+                    ]
+                    .concat(),
+                );
                 return Err(Flow::Discard(1));
             }
         }
@@ -138,7 +180,11 @@ impl Shell {
             self.error(&[name, b": readonly variable"].concat());
             return Err(Flow::Discard(1));
         }
-        if matches!(name, b"SHELLOPTS" | b"BASHOPTS" | b"BASH_VERSINFO" | b"UID" | b"EUID" | b"PPID") && self.st.vars.get(name).is_none() {
+        if matches!(
+            name,
+            b"SHELLOPTS" | b"BASHOPTS" | b"BASH_VERSINFO" | b"UID" | b"EUID" | b"PPID"
+        ) && self.st.vars.get(name).is_none()
+        {
             self.error(&[name, b": readonly variable"].concat());
             return Err(Flow::Discard(1));
         }
@@ -146,7 +192,7 @@ impl Shell {
             return Ok(());
         }
         let value = if attrs & (attr::INTEGER | attr::LOWER | attr::UPPER | attr::CAPITAL) != 0 {
-            self.converted(name, key.as_ref(), value, append, attrs)?
+            self.converted(name, key.as_ref(), &value, append, attrs)?
         } else {
             value
         };
@@ -157,7 +203,13 @@ impl Shell {
         }
         let bad_subscript = store(var, key, value, append);
         if let Some(index) = bad_subscript {
-            let text = [name, b"[", index.to_string().as_bytes(), b"]: bad array subscript"].concat();
+            let text = [
+                name,
+                b"[",
+                index.to_string().as_bytes(),
+                b"]: bad array subscript",
+            ]
+            .concat();
             self.error(&text);
             return Err(Flow::Discard(1));
         }
@@ -168,9 +220,16 @@ impl Shell {
     }
 
     /// The value after the attributes `-i`, `-l`, `-u` and `-c`.
-    fn converted(&mut self, name: &[u8], key: Option<&Key>, value: Bytes, append: bool, attrs: u16) -> Result<Bytes, Flow> {
+    fn converted(
+        &mut self,
+        name: &[u8],
+        key: Option<&Key>,
+        value: &[u8],
+        append: bool,
+        attrs: u16,
+    ) -> Result<Bytes, Flow> {
         if attrs & attr::INTEGER != 0 {
-            let mut number = self.arith_value(&value)?;
+            let mut number = self.arith_value(value)?;
             if append {
                 let old = match key {
                     Some(key) => self.get_element(name, key),
@@ -180,13 +239,18 @@ impl Shell {
             }
             return Ok(number.to_string().into_bytes());
         }
-        Ok(crate::expand::change_case(&value, attrs))
+        Ok(crate::expand::change_case(value, attrs))
     }
 
     /// Replaces the whole of an array.
     pub(crate) fn set_array(&mut self, name: &[u8], values: Vec<Bytes>) -> Result<(), Flow> {
         let (name, _) = self.resolve(name);
-        if self.st.vars.get(&name).is_some_and(|var| var.has(attr::READONLY)) {
+        if self
+            .st
+            .vars
+            .get(&name)
+            .is_some_and(|var| var.has(attr::READONLY))
+        {
             self.error(&[name.as_slice(), b": readonly variable"].concat());
             return Err(Flow::Discard(1));
         }
@@ -213,7 +277,9 @@ impl Shell {
 
     /// The value of a special variable that has no entry in the table.
     pub(crate) fn dynamic(&mut self, name: &[u8]) -> Option<Var> {
-        if !name.first().is_some_and(u8::is_ascii_uppercase) || self.st.plain.iter().any(|plain| plain == name) {
+        if !name.first().is_some_and(u8::is_ascii_uppercase)
+            || self.st.plain.iter().any(|plain| plain == name)
+        {
             return None;
         }
         let number = |n: i64| Some(Var::string(n.to_string().into_bytes()));
@@ -230,12 +296,20 @@ impl Shell {
             b"LINENO" => number(i64::from(self.st.line)),
             b"SECONDS" => number(self.seconds()),
             b"BASHPID" => number(i64::from(sys::pid())),
-            b"PPID" => number(sandbar_guest::process::ids(None).map_or(1, |ids| i64::from(ids.ppid.0))),
-            b"UID" | b"EUID" => number(sandbar_guest::process::ids(None).map_or(0, |ids| i64::from(ids.uid))),
+            b"PPID" => {
+                number(sandbar_guest::process::ids(None).map_or(1, |ids| i64::from(ids.ppid.0)))
+            }
+            b"UID" | b"EUID" => {
+                number(sandbar_guest::process::ids(None).map_or(0, |ids| i64::from(ids.uid)))
+            }
             b"EPOCHSECONDS" => number(sandbar_guest::time::realtime_ns() / 1_000_000_000),
             b"EPOCHREALTIME" => {
                 let ns = sandbar_guest::time::realtime_ns();
-                text(&format!("{}.{:06}", ns / 1_000_000_000, ns % 1_000_000_000 / 1000))
+                text(&format!(
+                    "{}.{:06}",
+                    ns / 1_000_000_000,
+                    ns % 1_000_000_000 / 1000
+                ))
             }
             b"BASH_VERSION" => text(BASH_VERSION),
             b"BASH_SUBSHELL" => number(i64::from(self.st.subshell)),
@@ -254,16 +328,29 @@ impl Shell {
                 var.attrs |= attr::READONLY;
                 Some(var)
             }
-            b"PIPESTATUS" => Some(indexed(self.st.pipestatus.iter().map(|status| status.to_string().into_bytes()))),
+            b"PIPESTATUS" => Some(indexed(
+                self.st
+                    .pipestatus
+                    .iter()
+                    .map(|status| status.to_string().into_bytes()),
+            )),
             b"GROUPS" => {
                 let gid = sandbar_guest::process::ids(None).map_or(0, |ids| ids.gid);
                 Some(indexed([gid.to_string().into_bytes()].into_iter()))
             }
             b"DIRSTACK" => Some(indexed(self.dir_stack().into_iter())),
             b"FUNCNAME" => self.funcname(),
-            b"BASH_SOURCE" => Some(indexed(self.source_stack().into_iter())).filter(|v| !v.elements().is_empty()),
+            b"BASH_SOURCE" => {
+                Some(indexed(self.source_stack().into_iter())).filter(|v| !v.elements().is_empty())
+            }
             b"BASH_LINENO" => {
-                let mut lines: Vec<Bytes> = self.st.frames.iter().rev().map(|f| f.line.to_string().into_bytes()).collect();
+                let mut lines: Vec<Bytes> = self
+                    .st
+                    .frames
+                    .iter()
+                    .rev()
+                    .map(|f| f.line.to_string().into_bytes())
+                    .collect();
                 if !self.command_string || !lines.is_empty() {
                     lines.push(b"0".to_vec());
                 }
@@ -276,9 +363,15 @@ impl Shell {
                 let mut var = Var::default();
                 let map = var.make_assoc();
                 if name == b"BASH_ALIASES" {
-                    self.st.aliases.iter().for_each(|(key, value)| map.insert(key.clone(), value.clone()));
+                    self.st
+                        .aliases
+                        .iter()
+                        .for_each(|(key, value)| map.insert(key.clone(), value.clone()));
                 } else {
-                    self.st.hashed.iter().for_each(|(key, (path, _))| map.insert(key.clone(), path.clone()));
+                    self.st
+                        .hashed
+                        .iter()
+                        .for_each(|(key, (path, _))| map.insert(key.clone(), path.clone()));
                 }
                 Some(var)
             }
@@ -291,14 +384,22 @@ impl Shell {
         if self.st.plain.iter().any(|plain| plain == name) {
             return false;
         }
-        let number = || std::str::from_utf8(value).ok().and_then(|text| text.trim().parse::<i64>().ok()).unwrap_or(0);
+        let number = || {
+            std::str::from_utf8(value)
+                .ok()
+                .and_then(|text| text.trim().parse::<i64>().ok())
+                .unwrap_or(0)
+        };
         match name {
             b"RANDOM" => self.st.random = u32::try_from(number() & 0xffff_ffff).unwrap_or(0),
-            b"SECONDS" => self.st.seconds = number() - i64::try_from(self.elapsed().as_secs()).unwrap_or(0),
+            b"SECONDS" => {
+                self.st.seconds = number() - i64::try_from(self.elapsed().as_secs()).unwrap_or(0);
+            }
             b"LINENO" => self.st.line = u32::try_from(number()).unwrap_or(0),
             b"BASH_ARGV0" => self.st.name = value.to_vec(),
-            b"SRANDOM" | b"BASHPID" | b"EPOCHSECONDS" | b"EPOCHREALTIME" | b"BASH_SUBSHELL" | b"BASH_COMMAND" | b"PIPESTATUS" | b"FUNCNAME"
-            | b"GROUPS" | b"DIRSTACK" | b"BASH_SOURCE" | b"BASH_LINENO" => {}
+            b"SRANDOM" | b"BASHPID" | b"EPOCHSECONDS" | b"EPOCHREALTIME" | b"BASH_SUBSHELL"
+            | b"BASH_COMMAND" | b"PIPESTATUS" | b"FUNCNAME" | b"GROUPS" | b"DIRSTACK"
+            | b"BASH_SOURCE" | b"BASH_LINENO" => {}
             _ => return false,
         }
         true
@@ -313,7 +414,11 @@ impl Shell {
 
     fn random(&mut self) -> u32 {
         // The generator of bash (Park and Miller's minimal standard), so that a seed gives the same numbers.
-        let seed = if self.st.random == 0 { 123_459_876 } else { i64::from(self.st.random) };
+        let seed = if self.st.random == 0 {
+            123_459_876
+        } else {
+            i64::from(self.st.random)
+        };
         let (high, low) = (seed / 127_773, seed % 127_773);
         let mut next = 16_807 * low - 2_836 * high;
         if next < 0 {
@@ -333,7 +438,12 @@ impl Shell {
     }
 
     fn funcname(&self) -> Option<Var> {
-        if !self.st.frames.iter().any(|frame| frame.kind == FrameKind::Function) {
+        if !self
+            .st
+            .frames
+            .iter()
+            .any(|frame| frame.kind == FrameKind::Function)
+        {
             return None;
         }
         let mut names: Vec<Bytes> = self
@@ -341,7 +451,13 @@ impl Shell {
             .frames
             .iter()
             .rev()
-            .map(|frame| if frame.kind == FrameKind::Source { b"source".to_vec() } else { frame.name.clone() })
+            .map(|frame| {
+                if frame.kind == FrameKind::Source {
+                    b"source".to_vec()
+                } else {
+                    frame.name.clone()
+                }
+            })
             .collect();
         if !self.command_string {
             names.push(b"main".to_vec());
@@ -350,7 +466,13 @@ impl Shell {
     }
 
     fn source_stack(&self) -> Vec<Bytes> {
-        let mut all: Vec<Bytes> = self.st.frames.iter().rev().map(|frame| frame.source.clone()).collect();
+        let mut all: Vec<Bytes> = self
+            .st
+            .frames
+            .iter()
+            .rev()
+            .map(|frame| frame.source.clone())
+            .collect();
         if !self.command_string && !self.reads_stdin {
             all.push(self.st.name.clone());
         } else if self.reads_stdin && !all.is_empty() {
@@ -360,12 +482,19 @@ impl Shell {
     }
 
     pub(crate) fn shellopts(&self) -> Bytes {
-        let names: Vec<&str> = SET_OPTIONS.iter().filter(|(.., bit)| self.on(*bit)).map(|(name, ..)| *name).collect();
+        let names: Vec<&str> = SET_OPTIONS
+            .iter()
+            .filter(|(.., bit)| self.on(*bit))
+            .map(|(name, ..)| *name)
+            .collect();
         names.join(":").into_bytes()
     }
 
     fn bashopts(&self) -> Bytes {
-        let names: Vec<&str> = shopts().filter(|(_, bit)| self.shopt(*bit)).map(|(name, _)| name).collect();
+        let names: Vec<&str> = shopts()
+            .filter(|(_, bit)| self.shopt(*bit))
+            .map(|(name, _)| name)
+            .collect();
         names.join(":").into_bytes()
     }
 
@@ -403,7 +532,11 @@ fn store(var: &mut Var, key: Option<Key>, value: Bytes, append: bool) -> Option<
         }
         Some(Key::Index(index)) => {
             let map = var.make_indexed();
-            let at = if index < 0 { map.keys().next_back().map_or(-1, |last| last + 1 + index) } else { index };
+            let at = if index < 0 {
+                map.keys().next_back().map_or(-1, |last| last + 1 + index)
+            } else {
+                index
+            };
             if at < 0 {
                 return Some(index);
             }
@@ -415,13 +548,22 @@ fn store(var: &mut Var, key: Option<Key>, value: Bytes, append: bool) -> Option<
 }
 
 fn indexed(values: impl Iterator<Item = Bytes>) -> Var {
-    Var { value: Value::Indexed(Rc::new((0..).zip(values).collect())), attrs: attr::INDEXED }
+    Var {
+        value: Value::Indexed(Rc::new((0..).zip(values).collect())),
+        attrs: attr::INDEXED,
+    }
 }
 
 fn hostname() -> Bytes {
-    let mut name = sys::read_file(b"/proc/sys/kernel/hostname").or_else(|_| sys::read_file(b"/etc/hostname")).unwrap_or_default();
+    let mut name = sys::read_file(b"/proc/sys/kernel/hostname")
+        .or_else(|_| sys::read_file(b"/etc/hostname"))
+        .unwrap_or_default();
     while name.last().is_some_and(u8::is_ascii_whitespace) {
         name.pop();
     }
-    if name.is_empty() { b"localhost".to_vec() } else { name }
+    if name.is_empty() {
+        b"localhost".to_vec()
+    } else {
+        name
+    }
 }

@@ -94,7 +94,7 @@ impl Namespace {
             return Err(Errno::IsDirectory);
         };
         Writable::of_open_file(&directory.mount)?;
-        let name = Name::new(&name)?;
+        let name = directory.name(&name)?;
         let is_directory = directory.inode.lookup(name)?.file_type()? == FileType::Directory;
         if slash {
             return Err(if is_directory {
@@ -124,7 +124,7 @@ impl Namespace {
             Last::Name(name) => name,
         };
         Writable::of_open_file(&directory.mount)?;
-        let name = Name::new(&name)?;
+        let name = directory.name(&name)?;
         let inode = directory.inode.lookup(name)?;
         let writable = Writable::of_entries(&directory.mount, &*directory.inode)?;
         if inode.file_type()? != FileType::Directory {
@@ -134,7 +134,6 @@ impl Namespace {
             return Err(Errno::Busy);
         }
         directory.inode.remove_directory(&writable, name)?;
-        self.moves.removed(&directory.mount, &*inode);
         Ok(())
     }
 
@@ -162,13 +161,17 @@ impl Namespace {
             });
         };
         Writable::of_open_file(&from.directory.mount)?;
-        let old_name = Name::new(old_name)?;
+        let old_name = from.directory.name(old_name)?;
         let old = Entry::of(from.directory.inode.lookup(old_name)?)?;
-        let new_name = Name::new(new_name)?;
+        let new_name = to.directory.name(new_name)?;
         let new = match to.directory.inode.lookup(new_name) {
             Ok(_) if flags.contains(RenameFlags::NO_REPLACE) => return Err(Errno::Exists),
             Ok(inode) => Some(Entry::of(inode)?),
-            Err(Errno::NotFound) if !flags.contains(RenameFlags::EXCHANGE) => None,
+            Err(Errno::NotFound)
+                if !flags.contains(RenameFlags::EXCHANGE) && !to.directory.is_removed()? =>
+            {
+                None
+            }
             Err(error) => return Err(error),
         };
         let exchange = flags.contains(RenameFlags::EXCHANGE);
@@ -190,35 +193,19 @@ impl Namespace {
                 return Err(Errno::Busy);
             }
         }
+        let moves = old.is_directory || new.as_ref().is_some_and(|new| new.is_directory);
+        let _moving = moves.then(|| self.moving.lock());
         let to_inode = &to.directory.inode;
         from.directory
             .inode
             .rename(&writable, old_name, to_inode, new_name, flags)?;
-        self.note_moves(
-            (&from.directory, old_name, &old),
-            (&to.directory, new_name, new.as_ref()),
-            exchange,
-        );
-        Ok(())
-    }
-
-    /// Tells the table of moved directories what a rename did.
-    fn note_moves(
-        &self,
-        (from, old_name, old): (&Place, Name<'_>, &Entry),
-        (to, new_name, new): (&Place, Name<'_>, Option<&Entry>),
-        exchange: bool,
-    ) {
-        if let Some(new) = new.filter(|new| new.is_directory) {
-            if exchange {
-                self.moves.moved(&from.mount, &*new.inode, from, old_name);
-            } else {
-                self.moves.removed(&to.mount, &*new.inode);
-            }
-        }
         if old.is_directory {
-            self.moves.moved(&to.mount, &*old.inode, to, new_name);
+            self.parents.moved(&*old.inode, &to.directory, new_name)?;
         }
+        if let Some(new) = new.filter(|new| exchange && new.is_directory) {
+            self.parents.moved(&*new.inode, &from.directory, old_name)?;
+        }
+        Ok(())
     }
 
     /// Resolves to a name that is free for a new inode of this type.
@@ -231,11 +218,13 @@ impl Namespace {
         let Last::Name(name) = last else {
             return Err(Errno::Exists);
         };
-        match directory.inode.lookup(Name::new(&name)?) {
+        match directory.lookup(&name) {
             Ok(_) => Err(Errno::Exists),
             Err(Errno::NotFound) if slash && file_type != FileType::Directory => {
                 Err(Errno::NotFound)
             }
+            // Nothing can be made in a directory that was removed.
+            Err(Errno::NotFound) if directory.is_removed()? => Err(Errno::NotFound),
             Err(Errno::NotFound) => {
                 Writable::of_open_file(&directory.mount)?;
                 Ok(Free { directory, name })

@@ -48,7 +48,7 @@ impl Namespace {
             if create && ending.slash {
                 return Err(Errno::IsDirectory);
             }
-            let name = Name::new(bytes)?;
+            let name = ending.directory.name(bytes)?;
             let inode = match ending.directory.inode.lookup(name) {
                 Err(Errno::NotFound) if create => {
                     match make_file(&ending.directory, name, access, mode) {

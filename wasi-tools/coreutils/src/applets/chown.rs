@@ -55,7 +55,9 @@ macro_rules! help {
 
 static CHOWN: Tool = Tool {
     name: "chown",
-    help: help!("Usage: chown [OPTION]... [OWNER][:[GROUP]] FILE...\nSets the owner and group of each FILE.\n"),
+    help: help!(
+        "Usage: chown [OPTION]... [OWNER][:[GROUP]] FILE...\nSets the owner and group of each FILE.\n"
+    ),
     options: OPTIONS,
     order: Order::Any,
     usage_status: 1,
@@ -151,12 +153,21 @@ fn run(tool: &'static Tool, args: Vec<OsString>) -> Outcome {
     let mut operands = parser.operands();
     chown.owners = match reference {
         Some(path) => {
-            let stat = file::stat(&path, Follow::Follow)
-                .map_err(|errno| tool.fail(1, format!("failed to get attributes of {}: {errno}", quote(&path))))?;
+            let stat = file::stat(&path, Follow::Follow).map_err(|errno| {
+                tool.fail(
+                    1,
+                    format!("failed to get attributes of {}: {errno}", quote(&path)),
+                )
+            })?;
             let uid = (tool.name == "chown").then_some(stat.uid);
             let user = uid.map(|uid| users::user_name(uid).unwrap_or_else(|| uid.to_string()));
             let group = users::group_name(stat.gid).unwrap_or_else(|| stat.gid.to_string());
-            Owners { uid, gid: Some(stat.gid), user, group: Some(group) }
+            Owners {
+                uid,
+                gid: Some(stat.gid),
+                user,
+                group: Some(group),
+            }
         }
         None if operands.is_empty() => return Err(tool.missing_operand(None)),
         None => {
@@ -164,14 +175,22 @@ fn run(tool: &'static Tool, args: Vec<OsString>) -> Outcome {
             if operands.is_empty() {
                 return Err(tool.missing_operand(Some(&text)));
             }
-            if tool.name == "chgrp" { group(tool, &text)? } else { owners(tool, &text)? }
+            if tool.name == "chgrp" {
+                group(tool, &text)?
+            } else {
+                owners(tool, &text)?
+            }
         }
     };
     if operands.is_empty() {
         return Err(tool.missing_operand(None));
     }
     for path in operands {
-        if chown.recursive && preserve_root && path.iter().all(|byte| *byte == b'/') && !path.is_empty() {
+        if chown.recursive
+            && preserve_root
+            && path.iter().all(|byte| *byte == b'/')
+            && !path.is_empty()
+        {
             chown.failed = true;
             tool.warn("it is dangerous to operate recursively on '/'");
             tool.warn("use --no-preserve-root to override this failsafe");
@@ -185,8 +204,14 @@ fn run(tool: &'static Tool, args: Vec<OsString>) -> Outcome {
 
 fn group(tool: &Tool, text: &[u8]) -> Result<Owners, Stop> {
     let name = String::from_utf8_lossy(text).into_owned();
-    let gid = users::group(&name).ok_or_else(|| tool.fail(1, format!("invalid group: {}", quote_word(text))))?;
-    Ok(Owners { uid: None, gid: Some(gid), user: None, group: Some(name) })
+    let gid = users::group(&name)
+        .ok_or_else(|| tool.fail(1, format!("invalid group: {}", quote_word(text))))?;
+    Ok(Owners {
+        uid: None,
+        gid: Some(gid),
+        user: None,
+        group: Some(name),
+    })
 }
 
 /// Reads `OWNER`, `OWNER:GROUP`, `OWNER:` (its own group) or `:GROUP`.
@@ -207,15 +232,26 @@ fn owners(tool: &Tool, text: &[u8]) -> Result<Owners, Stop> {
     let gid = match group_text {
         None => None,
         Some(b"") if owner.is_empty() => None,
-        Some(b"") => Some(user.as_ref().map(|user| user.gid).ok_or_else(|| invalid("spec"))?),
-        Some(group) => Some(users::group(&String::from_utf8_lossy(group)).ok_or_else(|| invalid("group"))?),
+        Some(b"") => Some(
+            user.as_ref()
+                .map(|user| user.gid)
+                .ok_or_else(|| invalid("spec"))?,
+        ),
+        Some(group) => {
+            Some(users::group(&String::from_utf8_lossy(group)).ok_or_else(|| invalid("group"))?)
+        }
     };
     let own_group = || users::group_name(gid?).or_else(|| gid.map(|gid| gid.to_string()));
     let group = match group_text {
         Some(b"") => own_group(),
         text => text.map(|text| String::from_utf8_lossy(text).into_owned()),
     };
-    Ok(Owners { uid, gid, user: Some(name.into_owned()), group })
+    Ok(Owners {
+        uid,
+        gid,
+        user: Some(name.into_owned()),
+        group,
+    })
 }
 
 impl Chown {
@@ -228,21 +264,34 @@ impl Chown {
     }
 
     fn operand(&mut self, path: Vec<u8>) {
-        let first_follow = if self.recursive && self.links == Links::None { Follow::NoFollow } else { self.follow };
+        let first_follow = if self.recursive && self.links == Links::None {
+            Follow::NoFollow
+        } else {
+            self.follow
+        };
         let mut waiting = vec![(path, first_follow)];
         while let Some((path, follow)) = waiting.pop() {
             let is_dir = self.change(&path, follow);
             if !is_dir || !self.recursive {
                 continue;
             }
-            let below_follow = if self.links == Links::All { Follow::Follow } else { Follow::NoFollow };
+            let below_follow = if self.links == Links::All {
+                Follow::Follow
+            } else {
+                Follow::NoFollow
+            };
             match file::read_dir(&path) {
                 Ok(entries) => {
                     let slash: &[u8] = if path.ends_with(b"/") { b"" } else { b"/" };
-                    let below = entries.iter().rev().map(|entry| [&path, slash, &entry.name].concat());
+                    let below = entries
+                        .iter()
+                        .rev()
+                        .map(|entry| [&path, slash, &entry.name].concat());
                     waiting.extend(below.map(|path| (path, below_follow)));
                 }
-                Err(errno) => self.fail(&format!("cannot read directory {}: {errno}", quote(&path))),
+                Err(errno) => {
+                    self.fail(&format!("cannot read directory {}: {errno}", quote(&path)))
+                }
             }
         }
     }
@@ -256,14 +305,22 @@ impl Chown {
                 let what = if dangling { "dereference" } else { "access" };
                 self.fail(&format!("cannot {what} {}: {errno}", quote(path)));
                 if self.report == Report::Everything {
-                    let (what, new) = (self.what(), show(self.owners.user.as_deref(), self.owners.group.as_deref()));
-                    self.out.text(&format!("failed to change {what} of {} to {new}\n", quote(path)));
+                    let (what, new) = (
+                        self.what(),
+                        show(self.owners.user.as_deref(), self.owners.group.as_deref()),
+                    );
+                    self.out.text(&format!(
+                        "failed to change {what} of {} to {new}\n",
+                        quote(path)
+                    ));
                 }
                 return false;
             }
         };
         let from = &self.from;
-        if from.uid.is_some_and(|uid| uid != stat.uid) || from.gid.is_some_and(|gid| gid != stat.gid) {
+        if from.uid.is_some_and(|uid| uid != stat.uid)
+            || from.gid.is_some_and(|gid| gid != stat.gid)
+        {
             return stat.is_dir();
         }
         let result = file::set_owner(path, self.owners.uid, self.owners.gid, follow);
@@ -277,19 +334,37 @@ impl Chown {
 
     /// What is changed, in messages.
     fn what(&self) -> &'static str {
-        if self.owners.user.is_some() { "ownership" } else { "group" }
+        if self.owners.user.is_some() {
+            "ownership"
+        } else {
+            "group"
+        }
     }
 
     fn tell(&mut self, path: &[u8], stat: &Stat, done: bool) {
-        let Owners { uid, gid, user, group } = &self.owners;
-        let changed = uid.is_some_and(|uid| uid != stat.uid) || gid.is_some_and(|gid| gid != stat.gid);
-        if self.report == Report::Nothing || (self.report == Report::Changes && !(done && changed)) {
+        let Owners {
+            uid,
+            gid,
+            user,
+            group,
+        } = &self.owners;
+        let changed =
+            uid.is_some_and(|uid| uid != stat.uid) || gid.is_some_and(|gid| gid != stat.gid);
+        if self.report == Report::Nothing || (self.report == Report::Changes && !(done && changed))
+        {
             return;
         }
         let old_user = users::user_name(stat.uid).unwrap_or_else(|| stat.uid.to_string());
         let old_group = users::group_name(stat.gid).unwrap_or_else(|| stat.gid.to_string());
-        let old = show(user.as_ref().map(|_| old_user.as_str()), group.as_ref().map(|_| old_group.as_str()));
-        let (name, what, new) = (quote(path), self.what(), show(user.as_deref(), group.as_deref()));
+        let old = show(
+            user.as_ref().map(|_| old_user.as_str()),
+            group.as_ref().map(|_| old_group.as_str()),
+        );
+        let (name, what, new) = (
+            quote(path),
+            self.what(),
+            show(user.as_deref(), group.as_deref()),
+        );
         let text = match (done, changed) {
             (false, _) => format!("failed to change {what} of {name} from {old} to {new}\n"),
             (true, true) => format!("changed {what} of {name} from {old} to {new}\n"),

@@ -5,7 +5,6 @@ mod columns;
 mod entry;
 mod long;
 mod options;
-mod pattern;
 mod sort;
 
 use std::ffi::OsString;
@@ -57,7 +56,14 @@ fn run(tool: &'static Tool, args: Vec<OsString>, format: Option<Format>) -> Outc
         operands.push(b".".to_vec());
     }
     let headings = operands.len() > 1 || options.recursive;
-    let mut listing = Listing { tool, options, out: Output::new(), status: 0, started: false, headings };
+    let mut listing = Listing {
+        tool,
+        options,
+        out: Output::new(),
+        status: 0,
+        started: false,
+        headings,
+    };
     let (mut files, mut dirs) = (Vec::new(), Vec::new());
     for operand in operands {
         match Entry::of_operand(&operand, &listing.options) {
@@ -73,8 +79,13 @@ fn run(tool: &'static Tool, args: Vec<OsString>, format: Option<Format>) -> Outc
         listing.started = true;
     }
     let dirs = dirs.into_iter().rev();
-    let mut pending: Vec<_> =
-        dirs.map(|entry| Pending { path: entry.name, above: Vec::new(), from_command_line: true }).collect();
+    let mut pending: Vec<_> = dirs
+        .map(|entry| Pending {
+            path: entry.name,
+            above: Vec::new(),
+            from_command_line: true,
+        })
+        .collect();
     while let Some(next) = pending.pop() {
         listing.directory(next, &mut pending);
     }
@@ -95,7 +106,12 @@ impl Listing {
         let read = file::read_dir(&dir.path);
         let names = match read {
             Ok(entries) => entries,
-            Err(errno) => return self.fail(serious, &format!("cannot open directory {}: {errno}", quote(&dir.path))),
+            Err(errno) => {
+                return self.fail(
+                    serious,
+                    &format!("cannot open directory {}: {errno}", quote(&dir.path)),
+                );
+            }
         };
         let mut above = dir.above;
         if self.options.recursive
@@ -126,8 +142,10 @@ impl Listing {
         self.total(&entries);
         self.show(&entries);
         if self.options.recursive {
-            let below =
-                entries.iter().rev().filter(|entry| entry.is_dir() && entry.name != b"." && entry.name != b"..");
+            let below = entries
+                .iter()
+                .rev()
+                .filter(|entry| entry.is_dir() && entry.name != b"." && entry.name != b"..");
             let slash: &[u8] = if dir.path.ends_with(b"/") { b"" } else { b"/" };
             pending.extend(below.map(|entry| Pending {
                 path: [&dir.path, slash, &entry.name].concat(),

@@ -38,11 +38,22 @@ impl BlockSize {
         }
         let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (number, unit) = text.split_at_checked(digits)?;
-        let count: u64 = if number.is_empty() { 1 } else { number.parse().ok()? };
+        let count: u64 = if number.is_empty() {
+            1
+        } else {
+            number.parse().ok()?
+        };
         let (factor, suffix) = unit_factor(unit)?;
         let size = count.checked_mul(factor).filter(|size| *size > 0)?;
         // NOTE: the letters are shown only when no number was given with them.
-        Some(Self::Fixed(size, if number.is_empty() { suffix } else { Suffix::None }))
+        Some(Self::Fixed(
+            size,
+            if number.is_empty() {
+                suffix
+            } else {
+                Suffix::None
+            },
+        ))
     }
 
     /// A number of bytes in this unit.
@@ -86,7 +97,11 @@ fn human(bytes: u64, base: u64) -> String {
     let mut unit = base;
     for letter in UNITS {
         let tenths = (bytes * 10).div_ceil(unit);
-        let letter = if base == 1000 && letter == 'K' { 'k' } else { letter };
+        let letter = if base == 1000 && letter == 'K' {
+            'k'
+        } else {
+            letter
+        };
         if tenths < 100 {
             return format!("{}.{}{letter}", tenths / 10, tenths % 10);
         }
@@ -115,13 +130,39 @@ mod tests {
             (1_048_575, "1.0M", "1.1M"),
             (u64::MAX, "16E", "19E"),
         ] {
-            assert_eq!((BlockSize::HUMAN.show(bytes), BlockSize::SI.show(bytes)), (human.into(), si.into()), "{bytes}");
+            assert_eq!(
+                (BlockSize::HUMAN.show(bytes), BlockSize::SI.show(bytes)),
+                (human.into(), si.into()),
+                "{bytes}"
+            );
         }
-        for (text, shown) in [("K", "10K"), ("1K", "10"), ("kB", "10kB"), ("512", "20"), ("MiB", "1M")] {
-            assert_eq!(BlockSize::parse(text.as_bytes()).map(|size| size.show(10_000)), Some(shown.into()), "{text}");
+        for (text, shown) in [
+            ("K", "10K"),
+            ("1K", "10"),
+            ("kB", "10kB"),
+            ("512", "20"),
+            ("MiB", "1M"),
+        ] {
+            assert_eq!(
+                BlockSize::parse(text.as_bytes()).map(|size| size.show(10_000)),
+                Some(shown.into()),
+                "{text}"
+            );
         }
-        for text in ["", "0", "x", "1x", "-1", "KX", "9999999999999999999999", "Y"] {
-            assert!(BlockSize::parse(text.as_bytes()).is_none() || text.is_empty(), "{text}");
+        for text in [
+            "",
+            "0",
+            "x",
+            "1x",
+            "-1",
+            "KX",
+            "9999999999999999999999",
+            "Y",
+        ] {
+            assert!(
+                BlockSize::parse(text.as_bytes()).is_none() || text.is_empty(),
+                "{text}"
+            );
         }
     }
 }

@@ -6,11 +6,11 @@ use sandbar_guest::{Fd, file::DirEntry, time, time::Zone};
 
 use super::{
     color::Colors,
-    pattern,
     sort::{Key, Time},
 };
 use crate::applets::{
     cli::{Opt, Order, Stop, Takes, Tool},
+    glob,
     quote::{quote, quote_for_shell, quote_word},
     size::BlockSize,
 };
@@ -93,9 +93,27 @@ const OPTIONS: &[Opt] = &[
     Opt::letter(b'1', Takes::Nothing, "-1"),
 ];
 
-pub(super) static LS: Tool = Tool { name: "ls", help: HELP, options: OPTIONS, order: Order::Any, usage_status: 2 };
-pub(super) static DIR: Tool = Tool { name: "dir", help: HELP, options: OPTIONS, order: Order::Any, usage_status: 2 };
-pub(super) static VDIR: Tool = Tool { name: "vdir", help: HELP, options: OPTIONS, order: Order::Any, usage_status: 2 };
+pub(super) static LS: Tool = Tool {
+    name: "ls",
+    help: HELP,
+    options: OPTIONS,
+    order: Order::Any,
+    usage_status: 2,
+};
+pub(super) static DIR: Tool = Tool {
+    name: "dir",
+    help: HELP,
+    options: OPTIONS,
+    order: Order::Any,
+    usage_status: 2,
+};
+pub(super) static VDIR: Tool = Tool {
+    name: "vdir",
+    help: HELP,
+    options: OPTIONS,
+    order: Order::Any,
+    usage_status: 2,
+};
 
 /// How entries are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,7 +228,10 @@ impl Options {
             links: Links::GivenToDirectories,
             key: Key::Name,
             time: Time::Modified,
-            time_style: TimeStyle { old: String::from("%b %e  %Y"), recent: String::from("%b %e %H:%M") },
+            time_style: TimeStyle {
+                old: String::from("%b %e  %Y"),
+                recent: String::from("%b %e %H:%M"),
+            },
             zone: Zone::local(),
             now_ns: time::realtime_ns(),
             reverse: false,
@@ -235,7 +256,8 @@ impl Options {
 
     /// Whether names alone are enough, so that nothing has to be asked about them.
     pub(super) fn names_only(&self) -> bool {
-        let needs_stat = matches!(self.key, Key::Time | Key::Size) || self.format == Format::Long || self.blocks;
+        let needs_stat =
+            matches!(self.key, Key::Time | Key::Size) || self.format == Format::Long || self.blocks;
         let needs_type = self.recursive || self.colors.is_some() || self.directories_first;
         !needs_stat && !needs_type && !self.inode && self.indicators == Indicators::None
     }
@@ -247,7 +269,8 @@ impl Options {
         let mut names: Vec<_> = own.iter().map(|name| name.to_vec()).collect();
         names.extend(entries.into_iter().map(|entry| entry.name));
         let shown_dots = hidden.all || hidden.almost_all;
-        let matches = |patterns: &[Vec<u8>], name: &[u8]| patterns.iter().any(|p| pattern::matches(p, name));
+        let matches =
+            |patterns: &[Vec<u8>], name: &[u8]| patterns.iter().any(|p| glob::matches(p, name));
         names.retain(|name| {
             let dot = name.starts_with(b".") && !shown_dots;
             let hide = !shown_dots && matches(&hidden.hide, name);
@@ -320,7 +343,11 @@ fn read_option(
             }
         }
         "human-readable" | "si" => {
-            let size = if option == "si" { BlockSize::SI } else { BlockSize::HUMAN };
+            let size = if option == "si" {
+                BlockSize::SI
+            } else {
+                BlockSize::HUMAN
+            };
             said.block_size = Some(size);
             options.file_size = size;
         }
@@ -328,12 +355,17 @@ fn read_option(
         "block-size" => {
             let value = value.unwrap_or_default();
             let size = BlockSize::parse(&value).ok_or_else(|| {
-                tool.fail(2, format!("invalid --block-size argument {}", quote_word(&value)))
+                tool.fail(
+                    2,
+                    format!("invalid --block-size argument {}", quote_word(&value)),
+                )
             })?;
             said.block_size = Some(size);
             options.file_size = size;
         }
-        "full-time" => (said.format, said.time_style) = (Some(Format::Long), Some(b"full-iso".to_vec())),
+        "full-time" => {
+            (said.format, said.time_style) = (Some(Format::Long), Some(b"full-iso".to_vec()))
+        }
         "time-style" => said.time_style = value,
         "dereference" => said.links = Some(Links::All),
         "dereference-command-line" => said.links = Some(Links::Given),
@@ -364,12 +396,16 @@ fn read_word_option(
         "literal" => said.quoting = Some(Quoting::Literal),
         "quote-name" => said.quoting = Some(Quoting::C),
         "hide-control-chars" => said.quoting = Some(Quoting::Hidden),
-        "show-control-chars" if said.quoting == Some(Quoting::Hidden) => said.quoting = Some(Quoting::Literal),
+        "show-control-chars" if said.quoting == Some(Quoting::Hidden) => {
+            said.quoting = Some(Quoting::Literal)
+        }
         "quoting-style" => said.quoting = Some(word(tool, option, given, QUOTING_STYLES)?),
         "-p" => options.indicators = Indicators::Slash,
         "file-type" => options.indicators = Indicators::FileType,
         "indicator-style" => options.indicators = word(tool, option, given, INDICATOR_STYLES)?,
-        "classify" if value.is_none() || is_wanted(tool, option, given)? => options.indicators = Indicators::Classify,
+        "classify" if value.is_none() || is_wanted(tool, option, given)? => {
+            options.indicators = Indicators::Classify
+        }
         "color" => said.color = value.is_none() || is_wanted(tool, option, given)?,
         "format" => said.format = Some(word(tool, option, given, FORMATS)?),
         "sort" => said.key = Some(word(tool, option, given, KEYS)?),
@@ -378,9 +414,13 @@ fn read_word_option(
         "time" => said.time = Some(word(tool, option, given, TIMES)?),
         "width" => said.width = Some(line_width(tool, given)?),
         "tabsize" => {
-            let size = std::str::from_utf8(given).ok().and_then(|text| text.parse().ok());
+            let size = std::str::from_utf8(given)
+                .ok()
+                .and_then(|text| text.parse().ok());
             said.tab =
-                Some(size.ok_or_else(|| tool.fail(2, format!("invalid tab size: {}", quote_word(given))))?);
+                Some(size.ok_or_else(|| {
+                    tool.fail(2, format!("invalid tab size: {}", quote_word(given)))
+                })?);
         }
         _ => {}
     }
@@ -449,40 +489,72 @@ fn is_wanted(tool: &Tool, option: &str, given: &[u8]) -> Result<bool, Stop> {
 }
 
 /// The value that a word stands for; it may be shortened as long as it is clear.
-fn word<T: Copy + PartialEq>(tool: &Tool, option: &str, given: &[u8], words: &[(&str, T)]) -> Result<T, Stop> {
+fn word<T: Copy + PartialEq>(
+    tool: &Tool,
+    option: &str,
+    given: &[u8],
+    words: &[(&str, T)],
+) -> Result<T, Stop> {
     let exact = words.iter().find(|(name, _)| name.as_bytes() == given);
-    let mut matching = words.iter().filter(|(name, _)| name.as_bytes().starts_with(given));
+    let mut matching = words
+        .iter()
+        .filter(|(name, _)| name.as_bytes().starts_with(given));
     let first = matching.next();
     let clear = first.filter(|first| matching.all(|other| other.1 == first.1));
     if let Some((_, value)) = exact.or(clear) {
         return Ok(*value);
     }
-    let problem = if first.is_some() { "ambiguous" } else { "invalid" };
+    let problem = if first.is_some() {
+        "ambiguous"
+    } else {
+        "invalid"
+    };
     let mut list = String::new();
     let mut previous: Option<&T> = None;
     for (name, value) in words {
-        list.push_str(if previous == Some(value) { ", '" } else { "\n  - '" });
+        list.push_str(if previous == Some(value) {
+            ", '"
+        } else {
+            "\n  - '"
+        });
         list.push_str(name);
         list.push('\'');
         previous = Some(value);
     }
     let given = quote_word(given);
-    Err(tool.usage(format!("{problem} argument {given} for '--{option}'\nValid arguments are:{list}")))
+    Err(tool.usage(format!(
+        "{problem} argument {given} for '--{option}'\nValid arguments are:{list}"
+    )))
 }
 
 fn line_width(tool: &Tool, given: &[u8]) -> Result<usize, Stop> {
-    let width = std::str::from_utf8(given).ok().and_then(|text| text.parse().ok());
+    let width = std::str::from_utf8(given)
+        .ok()
+        .and_then(|text| text.parse().ok());
     width.ok_or_else(|| tool.fail(2, format!("invalid line width: {}", quote_word(given))))
 }
 
 /// Fills in what was not said from the environment and from what standard output is.
-fn finish(tool: &Tool, format: Option<Format>, options: &mut Options, said: Said) -> Result<(), Stop> {
+fn finish(
+    tool: &Tool,
+    format: Option<Format>,
+    options: &mut Options,
+    said: Said,
+) -> Result<(), Stop> {
     let terminal = Fd::STDOUT.is_terminal();
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let default = format.unwrap_or(if terminal { Format::Columns } else { Format::Single });
+    let default = format.unwrap_or(if terminal {
+        Format::Columns
+    } else {
+        Format::Single
+    });
     options.format = said.format.unwrap_or(default);
-    let environment = variable("QUOTING_STYLE")
-        .and_then(|style| QUOTING_STYLES.iter().find(|(name, _)| *name == style).map(|(_, quoting)| *quoting));
+    let environment = variable("QUOTING_STYLE").and_then(|style| {
+        QUOTING_STYLES
+            .iter()
+            .find(|(name, _)| *name == style)
+            .map(|(_, quoting)| *quoting)
+    });
     let by_output = match (terminal, format) {
         (_, Some(_)) => Quoting::Escape,
         (true, None) => Quoting::Shell,
@@ -492,26 +564,56 @@ fn finish(tool: &Tool, format: Option<Format>, options: &mut Options, said: Said
     options.time = said.time.unwrap_or(Time::Modified);
     // NOTE: -c, -u and --time sort by that time too, unless a long list only shows it.
     let by_time = said.time.is_some() && options.format != Format::Long;
-    options.key = said.key.unwrap_or(if by_time { Key::Time } else { Key::Name });
-    let plain_links = options.directories || options.indicators == Indicators::Classify || options.format == Format::Long;
-    options.links = said.links.unwrap_or(if plain_links { Links::Never } else { Links::GivenToDirectories });
-    let size = || variable("LS_BLOCK_SIZE").or_else(|| variable("BLOCK_SIZE")).or_else(|| variable("BLOCKSIZE"));
+    options.key = said
+        .key
+        .unwrap_or(if by_time { Key::Time } else { Key::Name });
+    let plain_links = options.directories
+        || options.indicators == Indicators::Classify
+        || options.format == Format::Long;
+    options.links = said.links.unwrap_or(if plain_links {
+        Links::Never
+    } else {
+        Links::GivenToDirectories
+    });
+    let size = || {
+        variable("LS_BLOCK_SIZE")
+            .or_else(|| variable("BLOCK_SIZE"))
+            .or_else(|| variable("BLOCKSIZE"))
+    };
     if let Some(size) = said.block_size {
         options.block_size = size;
-    } else if let Some(size) = size().filter(|_| !said.kibibytes).and_then(|text| BlockSize::parse(text.as_bytes())) {
+    } else if let Some(size) = size()
+        .filter(|_| !said.kibibytes)
+        .and_then(|text| BlockSize::parse(text.as_bytes()))
+    {
         options.block_size = size;
     }
     let columns = || variable("COLUMNS").and_then(|text| text.parse().ok());
-    let window = || Fd::STDOUT.window_size().ok().and_then(|size| usize::try_from(size.columns).ok());
-    options.width = said.width.or_else(|| window().filter(|width| *width > 0)).or_else(columns).unwrap_or(80);
+    let window = || {
+        Fd::STDOUT
+            .window_size()
+            .ok()
+            .and_then(|size| usize::try_from(size.columns).ok())
+    };
+    options.width = said
+        .width
+        .or_else(|| window().filter(|width| *width > 0))
+        .or_else(columns)
+        .unwrap_or(80);
     let tab_variable = || variable("TABSIZE").and_then(|text| text.parse().ok());
     options.tab = said.tab.or_else(tab_variable).unwrap_or(8);
-    options.colors = if said.color { Colors::from_environment() } else { None };
+    options.colors = if said.color {
+        Colors::from_environment()
+    } else {
+        None
+    };
     if options.colors.is_some() {
         // A tab would show the background of what stands before it.
         options.tab = 0;
     }
-    let style = said.time_style.or_else(|| variable("TIME_STYLE").map(String::into_bytes));
+    let style = said
+        .time_style
+        .or_else(|| variable("TIME_STYLE").map(String::into_bytes));
     if let Some(style) = style {
         options.time_style = time_style(tool, &style)?;
     }
@@ -520,20 +622,35 @@ fn finish(tool: &Tool, format: Option<Format>, options: &mut Options, said: Said
 
 fn time_style(tool: &Tool, given: &[u8]) -> Result<TimeStyle, Stop> {
     let text = String::from_utf8_lossy(given).into_owned();
-    let same = |format: &str| TimeStyle { old: format.to_owned(), recent: format.to_owned() };
+    let same = |format: &str| TimeStyle {
+        old: format.to_owned(),
+        recent: format.to_owned(),
+    };
     if let Some(format) = text.strip_prefix('+') {
         return Ok(match format.split_once('\n') {
-            Some((old, recent)) => TimeStyle { old: old.to_owned(), recent: recent.to_owned() },
+            Some((old, recent)) => TimeStyle {
+                old: old.to_owned(),
+                recent: recent.to_owned(),
+            },
             None => same(format),
         });
     }
     match text.strip_prefix("posix-").unwrap_or(&text) {
         "full-iso" => Ok(same("%Y-%m-%d %H:%M:%S.%N %z")),
         "long-iso" => Ok(same("%Y-%m-%d %H:%M")),
-        "iso" => Ok(TimeStyle { old: String::from("%Y-%m-%d "), recent: String::from("%m-%d %H:%M") }),
-        "locale" => Ok(TimeStyle { old: String::from("%b %e  %Y"), recent: String::from("%b %e %H:%M") }),
+        "iso" => Ok(TimeStyle {
+            old: String::from("%Y-%m-%d "),
+            recent: String::from("%m-%d %H:%M"),
+        }),
+        "locale" => Ok(TimeStyle {
+            old: String::from("%b %e  %Y"),
+            recent: String::from("%b %e %H:%M"),
+        }),
         _ => {
-            tool.warn(format!("invalid argument {} for 'time style'", quote_word(given)));
+            tool.warn(format!(
+                "invalid argument {} for 'time style'",
+                quote_word(given)
+            ));
             let text = "Valid arguments are:\n  - [posix-]full-iso\n  - [posix-]long-iso\n  - [posix-]iso\n  \
                         - [posix-]locale\n  - +FORMAT (e.g., +%H:%M) for a 'date'-style format\n";
             let _unwritable = Fd::STDERR.write_all(text.as_bytes());
@@ -559,7 +676,10 @@ impl Quoting {
 fn hidden(name: &[u8]) -> Vec<u8> {
     let mut shown = Vec::new();
     for chunk in name.utf8_chunks() {
-        let visible = chunk.valid().chars().map(|c| if c.is_control() { '?' } else { c });
+        let visible = chunk
+            .valid()
+            .chars()
+            .map(|c| if c.is_control() { '?' } else { c });
         shown.extend_from_slice(visible.collect::<String>().as_bytes());
         shown.extend(chunk.invalid().iter().map(|_| b'?'));
     }
@@ -582,7 +702,10 @@ fn escaped(name: &[u8], also: &str) -> Vec<u8> {
                 shown.extend(bytes);
             }
         }
-        chunk.invalid().iter().for_each(|byte| push_escape(&mut shown, *byte));
+        chunk
+            .invalid()
+            .iter()
+            .for_each(|byte| push_escape(&mut shown, *byte));
     }
     shown
 }

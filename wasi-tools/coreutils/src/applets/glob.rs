@@ -31,7 +31,10 @@ fn step(pattern: &[u8], at: usize, byte: Option<&u8>) -> Option<usize> {
     let byte = *byte?;
     match pattern.get(at)? {
         b'?' => Some(at + 1),
-        b'\\' => pattern.get(at + 1).filter(|escaped| **escaped == byte).map(|_| at + 2),
+        b'\\' => pattern
+            .get(at + 1)
+            .filter(|escaped| **escaped == byte)
+            .map(|_| at + 2),
         b'[' => match set(pattern, at + 1, byte) {
             Some((true, next)) => Some(next),
             Some((false, _)) => None,
@@ -53,7 +56,8 @@ fn set(pattern: &[u8], at: usize, byte: u8) -> Option<(bool, usize)> {
         if low == b']' && at > start {
             return Some((found != negated, at + 1));
         }
-        let range = pattern.get(at + 1) == Some(&b'-') && pattern.get(at + 2).is_some_and(|high| *high != b']');
+        let range = pattern.get(at + 1) == Some(&b'-')
+            && pattern.get(at + 2).is_some_and(|high| *high != b']');
         if range {
             let high = *pattern.get(at + 2)?;
             found |= (low..=high).contains(&byte);
@@ -71,13 +75,33 @@ mod tests {
 
     #[test]
     fn patterns_match_whole_names() {
-        for (pattern, name) in
-            [("*", "a"), ("a*c", "abbc"), ("?[a-c]", "xb"), ("[!x]", "y"), ("a\\*", "a*"), ("*.o", "x.y.o"), ("[]]", "]"), (".*", ".x")]
-        {
-            assert!(matches(pattern.as_bytes(), name.as_bytes()), "{pattern} {name}");
+        for (pattern, name) in [
+            ("*", "a"),
+            ("a*c", "abbc"),
+            ("?[a-c]", "xb"),
+            ("[!x]", "y"),
+            ("a\\*", "a*"),
+            ("*.o", "x.y.o"),
+            ("[]]", "]"),
+            (".*", ".x"),
+        ] {
+            assert!(
+                matches(pattern.as_bytes(), name.as_bytes()),
+                "{pattern} {name}"
+            );
         }
-        for (pattern, name) in [("*", ".a"), ("a*c", "abb"), ("?", "ab"), ("[!x]", "x"), ("[a", "a"), ("", "a")] {
-            assert!(!matches(pattern.as_bytes(), name.as_bytes()), "{pattern} {name}");
+        for (pattern, name) in [
+            ("*", ".a"),
+            ("a*c", "abb"),
+            ("?", "ab"),
+            ("[!x]", "x"),
+            ("[a", "a"),
+            ("", "a"),
+        ] {
+            assert!(
+                !matches(pattern.as_bytes(), name.as_bytes()),
+                "{pattern} {name}"
+            );
         }
     }
 }
