@@ -1,4 +1,6 @@
 //! An inode of a host directory.
+//!
+//! SECURITY[SB-FS-008]: no set-user-id, set-group-id or sticky bit reaches the host.
 
 use std::any::Any;
 use std::hash::{DefaultHasher, Hasher as _};
