@@ -2,6 +2,9 @@
 
 mod docs;
 mod examples;
+mod escape;
+mod library;
+mod limits;
 mod process;
 mod walls;
 
