@@ -1,12 +1,12 @@
 //! End-to-end tests: real guests in real sandboxes. One binary; each file of this folder is a module of it.
 
 mod docs;
-mod examples;
 mod escape;
+mod examples;
+mod image;
 mod library;
 mod limits;
 mod process;
-mod walls;
 
 #[test]
 fn every_file_of_this_folder_is_a_module() {
