@@ -233,22 +233,17 @@ fn newest_report() -> Option<String> {
     let mut folders: Vec<_> = results.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     folders.sort();
     let newest = folders.pop()?;
-    ["report.md", "rows.md"].iter().find_map(|name| std::fs::read_to_string(newest.join(name)).ok())
+    std::fs::read_to_string(newest.join("report.md")).ok()
 }
 
 #[test]
 fn figures_of_the_readme_are_the_newest_report_s() {
     let readme = text("README.md");
-    let (_, rest) = readme.split_once("<!-- figures -->").expect("the mark before the figures");
-    let (figures, _) = rest.split_once("<!-- /figures -->").expect("the mark behind the figures");
-    let rows: Vec<&str> = figures.lines().filter(|line| line.starts_with('|')).skip(2).collect();
-    match newest_report() {
-        Some(report) => {
-            assert!(!rows.is_empty(), "there are results, and README.md shows none");
-            for row in rows {
-                assert!(report.lines().any(|line| line == row), "not in the newest report: {row}");
-            }
-        }
-        None => assert!(!figures.contains(|c: char| c.is_ascii_digit()), "figures without a report:{figures}"),
-    }
+    let (before, rest) = readme.split_once("<!-- figures -->\n").expect("the mark before the figures");
+    let (_, after) = rest.split_once("<!-- /figures -->").expect("the mark behind the figures");
+    let report = newest_report().unwrap_or_default();
+    let rows = report.lines().filter(|line| line.starts_with('|')).skip(2);
+    let head = ["| what | bar | measured | | behind it |", "| --- | --- | --- | --- | --- |"];
+    let table = head.into_iter().chain(rows).fold(String::new(), |table, row| table + row + "\n");
+    check("README.md", &format!("{before}<!-- figures -->\n{table}<!-- /figures -->{after}"));
 }

@@ -1,7 +1,4 @@
 //! An open regular file of a host directory, and what it is charged.
-//!
-//! SECURITY[SB-FS-004]: a named pipe or a device in a mounted directory would hold a thread or reach a driver; only regular files
-//! are opened.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

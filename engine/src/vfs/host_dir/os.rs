@@ -6,6 +6,7 @@
 //! is different on macOS is in here, too.
 //!
 //! SECURITY[SB-FS-001]: a link that is swapped in while a path is walked leads nowhere, because no call here follows one.
+//! SECURITY[SB-FS-008]: no set-user-id, set-group-id or sticky bit reaches the host.
 
 use cap_std::fs::{Dir, File};
 use rustix::fs::{
