@@ -45,7 +45,6 @@ fn main() -> sandbar::Result<()> {
     let stopped = spinning.wait_blocking();
     assert_eq!(stopped.report.ended, Ended::TimeLimit);
     assert!(answer.report.wall < stopped.report.wall, "the neighbour waited {:?}", answer.report.wall);
-    assert_eq!(tenants[2].processes(), 0, "nothing of it is left");
 
     // A tenant that goes takes its processes and its scratch files along.
     drop(tenants);
