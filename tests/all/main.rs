@@ -3,6 +3,7 @@
 mod docs;
 mod escape;
 mod examples;
+mod guests;
 mod image;
 mod library;
 mod limits;
