@@ -28,7 +28,10 @@ impl Model {
             1 => Turn::Run("grep -c pear orders.csv > count.txt; cat count.txt"),
             2 => Turn::Run("cat missing.txt"),
             3 => Turn::Run("while :; do :; done"),
-            _ => Turn::Answer(format!("pears: {}", self.seen[1].lines().next().unwrap_or("?"))),
+            _ => Turn::Answer(format!(
+                "pears: {}",
+                self.seen[1].lines().next().unwrap_or("?")
+            )),
         }
     }
 }
@@ -64,14 +67,28 @@ async fn main() -> sandbar::Result<()> {
     // The first command of a fresh machine would spend its time limit on compiling.
     engine.prepare(|_| {}).await?;
     let sandbox = engine.sandbox().create()?;
-    sandbox.files().write("orders.csv", "1,pear\n2,apple\n3,pear\n")?;
+    sandbox
+        .files()
+        .write("orders.csv", "1,pear\n2,apple\n3,pear\n")?;
 
     let (answer, seen) = work(&sandbox).await?;
 
     assert_eq!(answer, "pears: 2");
-    assert!(seen[0].contains("2 pear") && seen[0].ends_with("[exit code 0]"), "{}", seen[0]);
-    assert!(seen[2].contains("No such file") && seen[2].ends_with("[exit code 1]"), "{}", seen[2]);
+    assert!(
+        seen[0].contains("2 pear") && seen[0].ends_with("[exit code 0]"),
+        "{}",
+        seen[0]
+    );
+    assert!(
+        seen[2].contains("No such file") && seen[2].ends_with("[exit code 1]"),
+        "{}",
+        seen[2]
+    );
     assert_eq!(seen[3], "[stopped at its time limit]");
-    assert_eq!(sandbox.files().read("count.txt")?, b"2\n", "files stay between commands");
+    assert_eq!(
+        sandbox.files().read("count.txt")?,
+        b"2\n",
+        "files stay between commands"
+    );
     Ok(())
 }

@@ -54,17 +54,29 @@ fn tracked() -> Vec<String> {
         .current_dir(root())
         .output()
         .expect("git starts");
-    assert!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "git ls-files: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let files = String::from_utf8(output.stdout).expect("UTF-8 names");
     // One that was deleted and not committed is still listed.
-    files.lines().filter(|path| root().join(path).is_file()).map(str::to_owned).collect()
+    files
+        .lines()
+        .filter(|path| root().join(path).is_file())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The documents: every Markdown file.
 fn documents() -> Vec<String> {
     tracked()
         .into_iter()
-        .filter(|path| Path::new(path).extension().is_some_and(|extension| extension == "md"))
+        .filter(|path| {
+            Path::new(path)
+                .extension()
+                .is_some_and(|extension| extension == "md")
+        })
         .collect()
 }
 
@@ -87,9 +99,14 @@ fn blocks<'a>(document: &'a str, info: &str) -> Vec<(usize, Vec<&'a str>)> {
     let mut found = Vec::new();
     let mut lines = document.lines().enumerate();
     while let Some((index, line)) = lines.next() {
-        let Some(given) = line.trim_start().strip_prefix("```") else { continue };
-        let body: Vec<&str> =
-            lines.by_ref().map(|(_, line)| line).take_while(|line| !line.trim_start().starts_with("```")).collect();
+        let Some(given) = line.trim_start().strip_prefix("```") else {
+            continue;
+        };
+        let body: Vec<&str> = lines
+            .by_ref()
+            .map(|(_, line)| line)
+            .take_while(|line| !line.trim_start().starts_with("```"))
+            .collect();
         if given == info {
             found.push((index + 1, body));
         }

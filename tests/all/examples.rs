@@ -6,7 +6,9 @@ use super::docs::{built, root};
 
 #[track_caller]
 fn run(name: &str) {
-    let output = Command::new(built(&format!("examples/{name}"))).output().expect("the example starts");
+    let output = Command::new(built(&format!("examples/{name}")))
+        .output()
+        .expect("the example starts");
     assert!(
         output.status.success(),
         "{name} ended with {}\n{}{}",
@@ -35,8 +37,15 @@ fn host_command() {
 fn no_example_is_forgotten() {
     let this = std::fs::read_to_string(root().join("tests/all/examples.rs")).expect("this file");
     for entry in std::fs::read_dir(root().join("engine/examples")).expect("the examples") {
-        let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
+        let name = entry
+            .expect("an entry")
+            .file_name()
+            .into_string()
+            .expect("UTF-8");
         let example = name.trim_end_matches(".rs");
-        assert!(this.contains(&format!("run(\"{example}\")")), "engine/examples/{name} is not run by any test");
+        assert!(
+            this.contains(&format!("run(\"{example}\")")),
+            "engine/examples/{name} is not run by any test"
+        );
     }
 }

@@ -24,14 +24,21 @@ fn steps<'a>(lines: &[&'a str]) -> Vec<Step<'a>> {
     let mut steps: Vec<Step<'a>> = Vec::new();
     for line in lines {
         if let Some(command) = line.strip_prefix("$ ") {
-            steps.push(Step { command: command.to_owned(), expected: Vec::new(), code: 0 });
+            steps.push(Step {
+                command: command.to_owned(),
+                expected: Vec::new(),
+                code: 0,
+            });
             continue;
         }
         let step = steps.last_mut().expect("a session begins with `$ `");
         if let (Some(more), true) = (line.strip_prefix("> "), step.expected.is_empty()) {
             step.command.push('\n');
             step.command.push_str(more);
-        } else if let Some(code) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')?.parse().ok()) {
+        } else if let Some(code) = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']')?.parse().ok())
+        {
             step.code = code;
         } else {
             step.expected.push(line);
@@ -51,15 +58,19 @@ fn fits(expected: &[&str], lines: &[&str]) -> bool {
     match expected.split_first() {
         None => lines.is_empty(),
         Some((&"...", rest)) => (0..=lines.len()).any(|skipped| fits(rest, &lines[skipped..])),
-        Some((first, rest)) => {
-            lines.split_first().is_some_and(|(line, lines)| line_fits(first, line) && fits(rest, lines))
-        }
+        Some((first, rest)) => lines
+            .split_first()
+            .is_some_and(|(line, lines)| line_fits(first, line) && fits(rest, lines)),
     }
 }
 
 /// Where compiled programs are kept, so that a session with another HOME need not compile them again.
 fn cache_dir() -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let set = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     set("SANDBAR_CACHE_DIR").unwrap_or_else(|| {
         let base = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
         base.unwrap_or_else(std::env::temp_dir).join("sandbar")
@@ -70,7 +81,9 @@ fn cache_dir() -> PathBuf {
 fn command(program: &str, dir: &Path) -> Command {
     let bin = built("sandbar");
     let mut path = vec![bin.parent().expect("a folder").to_owned()];
-    path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+    path.extend(std::env::split_paths(
+        &std::env::var_os("PATH").unwrap_or_default(),
+    ));
     let mut command = Command::new(program);
     command
         .current_dir(dir)
@@ -124,11 +137,29 @@ fn sessions_print_what_the_documents_show() {
 fn a_session_that_prints_something_else_does_not_fit() {
     let session = ["$ echo a", "> echo b", "a", "b", "$ false", "[1]"];
     let steps = steps(&session);
-    assert_eq!(steps[0], Step { command: "echo a\necho b".into(), expected: vec!["a", "b"], code: 0 });
-    assert_eq!(steps[1], Step { command: "false".into(), expected: vec![], code: 1 });
+    assert_eq!(
+        steps[0],
+        Step {
+            command: "echo a\necho b".into(),
+            expected: vec!["a", "b"],
+            code: 0
+        }
+    );
+    assert_eq!(
+        steps[1],
+        Step {
+            command: "false".into(),
+            expected: vec![],
+            code: 1
+        }
+    );
     assert!(fits(&["a", "...", "z ..."], &["a", "b", "c", "z 1"]));
     assert!(fits(&["..."], &[]));
-    for (expected, lines) in [(vec!["a"], vec!["b"]), (vec!["a"], vec!["a", "b"]), (vec!["a", "b"], vec!["a"])] {
+    for (expected, lines) in [
+        (vec!["a"], vec!["b"]),
+        (vec!["a"], vec!["a", "b"]),
+        (vec!["a", "b"], vec!["a"]),
+    ] {
         assert!(!fits(&expected, &lines), "{expected:?} {lines:?}");
     }
 }
@@ -158,9 +189,18 @@ fn tools_of(program: &str, args: &[String]) -> Vec<String> {
         .find(|message| message["id"] == 2)
         .expect("an answer");
     drop(stdin);
-    assert!(server.wait().expect("it ends").success(), "the server ends well with its input");
-    let tools = answer["result"]["tools"].as_array().expect("a list of tools").clone();
-    tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
+    assert!(
+        server.wait().expect("it ends").success(),
+        "the server ends well with its input"
+    );
+    let tools = answer["result"]["tools"]
+        .as_array()
+        .expect("a list of tools")
+        .clone();
+    tools
+        .iter()
+        .map(|tool| tool["name"].as_str().expect("a name").to_owned())
+        .collect()
 }
 
 #[test]
@@ -172,11 +212,23 @@ fn the_readme_s_client_settings_start_a_server_with_tools() {
     let server = &settings["mcpServers"]["sandbar"];
     let args: Vec<String> = serde_json::from_value(server["args"].clone()).expect("arguments");
     let tools = tools_of(server["command"].as_str().expect("a command"), &args);
-    assert!(["Bash", "Read", "Write", "Edit"].iter().all(|name| tools.iter().any(|tool| tool == name)), "{tools:?}");
+    assert!(
+        ["Bash", "Read", "Write", "Edit"]
+            .iter()
+            .all(|name| tools.iter().any(|tool| tool == name)),
+        "{tools:?}"
+    );
 
-    let line = readme.lines().find(|line| line.contains("claude mcp add")).expect("a line for Claude Code");
+    let line = readme
+        .lines()
+        .find(|line| line.contains("claude mcp add"))
+        .expect("a line for Claude Code");
     let (_, started) = line.split_once(" -- ").expect("the server's command line");
-    let words: Vec<String> = started.trim_end_matches('`').split_whitespace().map(str::to_owned).collect();
+    let words: Vec<String> = started
+        .trim_end_matches('`')
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
     let (program, args) = words.split_first().expect("a program");
     assert_eq!(tools_of(program, args), tools);
 }
