@@ -252,6 +252,7 @@ impl Shell {
             };
             let text = match self.value_of(&param.name, direct_index.as_ref())? {
                 Val::One(text) => text,
+                Val::Many { items, .. } if items.is_empty() => return Ok(Val::Unset),
                 Val::Many { items, .. } => items.join(&b' '),
                 Val::Unset => {
                     if let ParamName::Variable(name) = &param.name
@@ -625,9 +626,19 @@ impl Shell {
                         other => other,
                     });
                 };
-                let Some(var) = self.lookup(&name) else {
+                let (name, _) = self.resolve(&name);
+                let Some(mut var) = self.lookup(&name) else {
                     return Ok(Val::Unset);
                 };
+                if let (Some(Index::Expr(_)), Val::One(text)) = (&param.index, &value) {
+                    // The attributes of the array with the value of the element.
+                    var.attrs |= if var.is_assoc() {
+                        attr::ASSOC
+                    } else {
+                        attr::INDEXED
+                    };
+                    var.value = Value::Str(Rc::new(text.clone()));
+                }
                 Ok(Val::One(Self::declaration(
                     &name,
                     &var,

@@ -154,7 +154,7 @@ pub(super) fn shopt_builtin(shell: &mut Shell, args: &[Bytes]) -> Exec {
         } else if set_names {
             format!("{name:<15}\t{}\n", if value { "on" } else { "off" })
         } else {
-            format!("{name:<20}\t{}\n", if value { "on" } else { "off" })
+            format!("{name:<15}\t{}\n", if value { "on" } else { "off" })
         };
         shell.print(line.as_bytes());
     };
