@@ -236,13 +236,15 @@ impl Shell {
     pub(crate) fn param_value(&mut self, param: &Param) -> Result<Val, Flow> {
         if param.indirect {
             if let (ParamName::Variable(name), None) = (&param.name, &param.index)
-                && let Some(var) = self.st.vars.get(name)
-                && var.has(attr::NAMEREF)
+                && self.is_nameref(name)
             {
-                // The name that a nameref refers to.
-                return Ok(var
-                    .scalar()
-                    .map_or(Val::Unset, |text| Val::One(text.clone())));
+                // The name that the last of a chain of namerefs refers to.
+                let (target, index) = self.resolve(name);
+                return Ok(match index {
+                    Some(index) => Val::One([target.as_slice(), b"[", &index, b"]"].concat()),
+                    None if target == *name => Val::Unset,
+                    None => Val::One(target),
+                });
             }
             let direct_index = match &param.index {
                 Some(Index::Expr(word)) => Some(Index::Expr(word.clone())),
@@ -406,7 +408,22 @@ impl Shell {
             }
             _ => {}
         }
-        let value = self.param_value(param)?;
+        let mut value = self.param_value(param)?;
+        if let ParamName::Variable(name) = &param.name
+            && (param.index.is_some() || matches!(param.op, ParamOp::Length))
+            && !param.indirect
+            && self.is_nameref(name)
+            && self.resolve(name).1.is_some()
+        {
+            // bash looks for a variable with brackets in its name, and finds none.
+            value = match value {
+                Val::Many { star, .. } => Val::Many {
+                    items: Vec::new(),
+                    star,
+                },
+                _ => Val::One(Bytes::new()),
+            };
+        }
         if matches!(value, Val::Unset)
             && self.on(opt::NOUNSET)
             && !matches!(param.op, ParamOp::Transform(b'a' | b'A'))

@@ -56,7 +56,8 @@ impl Shell {
     /// What a nameref leads to: a name, perhaps with a subscript.
     pub(crate) fn resolve(&mut self, name: &[u8]) -> (Bytes, Option<Bytes>) {
         let mut current = name.to_vec();
-        for _ in 0..10 {
+        // As many as bash follows (NAMEREF_MAX).
+        for _ in 0..8 {
             match self.st.vars.get(&current) {
                 Some(var) if var.has(attr::NAMEREF) => {
                     let Some(target) = var.scalar().filter(|text| !text.is_empty()) else {
@@ -87,10 +88,11 @@ impl Shell {
             }
         }
         self.error(&[b"warning: ", name, b": circular name reference"].concat());
+        self.circular = true;
         (name.to_vec(), None)
     }
 
-    fn is_nameref(&self, name: &[u8]) -> bool {
+    pub(crate) fn is_nameref(&self, name: &[u8]) -> bool {
         self.st
             .vars
             .get(name)
@@ -187,6 +189,9 @@ impl Shell {
     ) -> Result<(), Flow> {
         if self.is_nameref(name) {
             let (target, index) = self.resolve(name);
+            if std::mem::take(&mut self.circular) {
+                return Err(Flow::Discard(1));
+            }
             if let Some(index) = index {
                 let key = self.key_of_text(&target, &index)?;
                 return self.assign(&target, Some(key), value, append);

@@ -176,8 +176,22 @@ impl Shell {
         let AssignValue::Array(elements) = &assign.value else {
             return Ok(());
         };
-        let (name, _) = self.resolve(name);
-        let name = name.as_slice();
+        let (target, index) = self.resolve(name);
+        if std::mem::take(&mut self.circular) {
+            return Err(Flow::Discard(1));
+        }
+        if index.is_some() && self.is_nameref(name) {
+            let shown = self
+                .st
+                .vars
+                .get(name)
+                .and_then(Var::scalar)
+                .cloned()
+                .unwrap_or_default();
+            self.error(&[b"`", shown.as_slice(), b"': not a valid identifier"].concat());
+            return Err(Flow::Discard(1));
+        }
+        let name = target.as_slice();
         let current = self.st.vars.get(name).cloned().unwrap_or_default();
         if current.has(attr::READONLY) {
             self.error(&[name, b": readonly variable"].concat());
@@ -449,7 +463,10 @@ impl Shell {
         let loops = std::mem::take(&mut self.loops);
         let builtin = self.builtin.take();
         let set_local = self.st.set;
-        let result = self.command(&def.body);
+        let result = match self.enter_function(entry.trace) {
+            Ok(()) => self.command(&def.body),
+            Err(flow) => Err(flow),
+        };
         let result = match result {
             Err(Flow::Return(status)) => Ok(status),
             other => other,
@@ -474,6 +491,14 @@ impl Shell {
         self.st.trap_levels.retain(|_, level| *level <= gone);
         self.st.line = line;
         result
+    }
+
+    /// The DEBUG trap of a function that inherits it runs once more as the function is entered.
+    fn enter_function(&mut self, trace: bool) -> Result<(), Flow> {
+        if trace || self.on(opt::FUNCTRACE) {
+            self.debug_trap()?;
+        }
+        Ok(())
     }
 
     // ---- programs ----------------------------------------------------------------------------------------------

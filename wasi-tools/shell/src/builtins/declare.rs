@@ -729,6 +729,9 @@ fn unset_one(
         }
         return Ok(true);
     }
+    if reference && !shell.is_nameref(base) {
+        return Ok(true);
+    }
     let (name, index) = if reference {
         (base.to_vec(), None)
     } else {
