@@ -132,6 +132,7 @@ pub(crate) fn parse_workspace(text: &str) -> Result<HostMount, String> {
     })
 }
 
+// SECURITY[SB-MCP-001]: a slip of a flag must not hand over a whole machine or a home directory.
 fn refuse_too_much(host: &Path, home: Option<&Path>) -> Result<(), String> {
     if host.parent().is_none() || Some(host) == home {
         return Err(format!(

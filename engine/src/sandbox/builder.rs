@@ -48,6 +48,7 @@ pub struct SandboxBuilder {
 
 impl SandboxBuilder {
     pub(crate) fn new(engine: Engine) -> Self {
+        // SECURITY[SB-PR-002]: nothing of the host's environment; what a guest sees is in this list.
         let mut env = Vec::new();
         for (name, value) in [
             ("PATH", "/usr/local/bin:/usr/bin:/bin"),

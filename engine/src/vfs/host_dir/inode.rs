@@ -1,4 +1,7 @@
 //! An inode of a host directory.
+//!
+//! SECURITY[SB-FS-004]: a named pipe or a device in a mounted directory would hold a thread or reach a driver; only regular files
+//! are opened.
 
 use std::any::Any;
 use std::hash::{DefaultHasher, Hasher as _};
@@ -153,7 +156,7 @@ impl HostInode {
     fn keep_handle(&self, dir: Dir) -> Arc<Dir> {
         let dir = Arc::new(dir);
         *self.handle.lock() = Arc::downgrade(&dir);
-        self.shared.options.descriptors.keep(&dir);
+        self.shared.keep(&dir);
         dir
     }
 
@@ -196,7 +199,7 @@ impl HostInode {
                         return Err(Errno::Stale);
                     }
                     *inode.handle.lock() = Arc::downgrade(&dir);
-                    self.shared.options.descriptors.keep(&dir);
+                    self.shared.keep(&dir);
                     break dir;
                 }
                 Some((parent, name)) => {
@@ -512,6 +515,13 @@ impl Inode for HostInode {
         let previous = std::mem::replace(&mut *self.listing.lock(), unfinished.then_some(entries));
         drop(previous);
         Ok(told)
+    }
+
+    fn sync(&self) -> SysResult<()> {
+        match self.file_type {
+            FileType::Directory => os::sync_directory(&*self.dir()?),
+            _ => Ok(()),
+        }
     }
 
     fn as_any(&self) -> &dyn Any {
