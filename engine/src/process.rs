@@ -343,6 +343,8 @@ impl Process {
             }
             state.run = RunState::Zombie(status);
             state.change_reported = false;
+            // Under the lock: whoever sees that it has ended must not find it among the job's live ones.
+            self.job.process_ended();
         }
         let closed = self.fds.lock().close_all();
         drop(closed);

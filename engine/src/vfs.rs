@@ -307,6 +307,14 @@ pub trait Inode: Send + Sync + Debug + Any {
         Err(Errno::NotDirectory)
     }
 
+    /// Makes a directory's entries durable. Contents of files are [`OpenFile::sync`]'s.
+    ///
+    /// # Errors
+    /// `Io` from a host.
+    fn sync(&self) -> SysResult<()> {
+        Ok(())
+    }
+
     /// SHA-256 of the contents where the back end knows it without reading (image files): the key of compiled programs.
     fn content_digest(&self) -> Option<[u8; 32]> {
         None

@@ -487,6 +487,11 @@ fn many_idle_host_directories_share_one_descriptor() {
         namespace.make_directory(at, 0o755).unwrap();
         assert!(outer.path().join(n.to_string()).join("d").is_dir());
     }
+    // Their namespaces are gone, and with them what was kept open.
+    assert_eq!(
+        (descriptors.directories_open(), descriptors.files_open()),
+        (0, 0)
+    );
     let refused = HostDir::in_directory(Arc::clone(&parent), b"../x", HostDirOptions::default());
     assert_eq!(refused.map(drop).err(), Some(Errno::Invalid));
 }

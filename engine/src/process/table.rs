@@ -437,7 +437,6 @@ impl ProcessTable {
 
     /// What [`Process::finish`] leaves to the table: children go to init, the parent is told or, being init, reaps.
     pub(super) fn process_ended(&self, process: &Process) {
-        process.job.process_ended();
         for child in self.children(process.pid) {
             let ended = {
                 let mut state = child.state.lock();

@@ -132,7 +132,6 @@ impl HostDir {
         if os::shows_kernel(&dir)? || is_protected(&dir, &options.protected)? {
             return Err(Errno::Access);
         }
-        options.descriptors.keep(&dir);
         let shared = Arc::new(Shared {
             root,
             root_dev: stat.id.dev,
@@ -141,6 +140,7 @@ impl HostDir {
             accounts: Mutex::default(),
             devices: Mutex::default(),
         });
+        shared.keep(&dir);
         let root = HostInode::root(&shared, &stat, &dir);
         Ok(Arc::new(Self { root, shared }))
     }
@@ -179,7 +179,22 @@ fn is_protected(dir: &Arc<Dir>, protected: &HashSet<(u64, u64)>) -> SysResult<bo
     Err(Errno::NameTooLong)
 }
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.options.descriptors.forget(self.owner());
+    }
+}
+
 impl Shared {
+    fn owner(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Keeps a directory open for a while.
+    fn keep(&self, dir: &Arc<Dir>) {
+        self.options.descriptors.keep(self.owner(), dir);
+    }
+
     /// Whether a directory may be entered at all.
     fn check_enter(&self, stat: &HostStat) -> SysResult<()> {
         let HostId { dev, ino } = stat.id;

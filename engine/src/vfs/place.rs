@@ -143,6 +143,14 @@ impl Place {
         self.inode.set_attributes(&writable, change)
     }
 
+    /// Makes the directory's entries durable (`fsync` of a directory).
+    ///
+    /// # Errors
+    /// `Io` from a host.
+    pub fn sync(&self) -> SysResult<()> {
+        self.inode.sync()
+    }
+
     /// Directories above this one, when it was found.
     pub(super) fn depth(&self) -> u32 {
         self.parent
@@ -295,3 +303,40 @@ impl Place {
 
 /// Cookies that `.` and `..` take.
 const DOT_ENTRIES: u64 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::super::{At, Caller, Confine, MemoryFs, MountFlags, Namespace, Quota, RenameFlags};
+    use super::*;
+
+    #[test]
+    fn a_directory_has_one_parent_however_often_it_is_opened() {
+        let fs = MemoryFs::new(Quota::unlimited(), 0o755);
+        let namespace = Namespace::new(fs, MountFlags::empty());
+        let root = namespace.root();
+        let at = |path| At {
+            caller: Caller { pid: 1 },
+            base: &root,
+            path,
+            confine: Confine::Namespace,
+        };
+        for path in [&b"a"[..], b"a/b", b"a/b/c"] {
+            namespace.make_directory(at(path), 0o755).unwrap();
+        }
+        let one = namespace.directory(at(b"a/b/c")).unwrap();
+        namespace
+            .rename(at(b"a"), at(b"d"), RenameFlags::empty())
+            .unwrap();
+        let other = namespace
+            .directory(At {
+                base: &one,
+                ..at(b"../../b/./c")
+            })
+            .unwrap();
+        assert!(Arc::ptr_eq(
+            one.parent.as_ref().unwrap(),
+            other.parent.as_ref().unwrap()
+        ));
+        assert_eq!(other.path().unwrap(), b"/d/b/c");
+    }
+}

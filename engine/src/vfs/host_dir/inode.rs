@@ -156,7 +156,7 @@ impl HostInode {
     fn keep_handle(&self, dir: Dir) -> Arc<Dir> {
         let dir = Arc::new(dir);
         *self.handle.lock() = Arc::downgrade(&dir);
-        self.shared.options.descriptors.keep(&dir);
+        self.shared.keep(&dir);
         dir
     }
 
@@ -199,7 +199,7 @@ impl HostInode {
                         return Err(Errno::Stale);
                     }
                     *inode.handle.lock() = Arc::downgrade(&dir);
-                    self.shared.options.descriptors.keep(&dir);
+                    self.shared.keep(&dir);
                     break dir;
                 }
                 Some((parent, name)) => {
@@ -515,6 +515,13 @@ impl Inode for HostInode {
         let previous = std::mem::replace(&mut *self.listing.lock(), unfinished.then_some(entries));
         drop(previous);
         Ok(told)
+    }
+
+    fn sync(&self) -> SysResult<()> {
+        match self.file_type {
+            FileType::Directory => os::sync_directory(&*self.dir()?),
+            _ => Ok(()),
+        }
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -373,6 +373,12 @@ pub(super) fn sync(file: &File, scope: SyncScope) -> SysResult<()> {
     }
 }
 
+/// Makes a directory's entries durable.
+pub(super) fn sync_directory(dir: &Dir) -> SysResult<()> {
+    let fd = open_itself(dir)?;
+    retry(|| rustix::fs::fsync(&fd))
+}
+
 /// Makes a whole file system durable.
 pub(super) fn sync_all(dir: &Dir) -> SysResult<()> {
     let fd = open_itself(dir)?;
