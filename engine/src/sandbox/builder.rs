@@ -152,18 +152,18 @@ impl SandboxBuilder {
             descriptors: Arc::clone(&engine.descriptors),
             ..HostDirOptions::default()
         };
-        let (data, scratch) = match self.data.take() {
-            Some(path) => (host_dir(&path, options, Missing::Make)?, None),
-            None => {
-                let scratch = engine.scratch.make()?;
-                let data = HostDir::in_directory(scratch.parent(), scratch.name(), options)
-                    .map_err(|errno| ErrorKind::HostDirectory {
-                        path: scratch.path().to_owned(),
-                        reason: errno.to_string(),
-                        source: None,
-                    })?;
-                (data, Some(scratch))
-            }
+        let (data, scratch) = if let Some(path) = self.data.take() {
+            (host_dir(&path, options, Missing::Make)?, None)
+        } else {
+            let scratch = engine.scratch.make()?;
+            let data = HostDir::in_directory(scratch.parent(), scratch.name(), options).map_err(
+                |errno| ErrorKind::HostDirectory {
+                    path: scratch.path().to_owned(),
+                    reason: errno.to_string(),
+                    source: None,
+                },
+            )?;
+            (data, Some(scratch))
         };
         let memory = MemoryAccount::new(limits.memory_bytes, Some(Arc::clone(&engine.memory)));
         let table_limits = TableLimits {
