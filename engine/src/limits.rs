@@ -76,6 +76,7 @@ impl Default for Ceilings {
 /// Bytes of a guest's WebAssembly stack. Source: wasmtime `Config::max_wasm_stack`; deep recursion of interpreters needs more
 /// than its default of 512 KiB.
 pub const WASM_STACK_BYTES: usize = 8 * 1024 * 1024;
+// SECURITY[SB-RT-003]: host calls of a guest at its stack's end run in the difference of the two.
 /// Bytes of a guest's whole stack. The 2 MiB beyond [`WASM_STACK_BYTES`] are the host functions'; without them a guest at its limit
 /// that calls the host aborts the host's process.
 pub const FIBER_STACK_BYTES: usize = 10 * 1024 * 1024;

@@ -1,4 +1,6 @@
 //! wasmtime's settings.
+//!
+//! SECURITY[SB-RT-006]: proposals of WebAssembly that are not in the list are off, threads and shared memory among them.
 #![expect(unsafe_code, reason = "Cranelift flags are set through an unsafe call")]
 
 use wasmtime::{

@@ -253,6 +253,7 @@ impl ModuleCache {
         let (code, dir_limit) = match &job.wasm {
             None => {
                 let wasm = read_whole(&*job.file, usize::MAX)?;
+                // SECURITY[SB-IMG-001]: the layer is a file that something else may have changed.
                 if Sha256::digest(&wasm)[..] != job.digest {
                     return Err("the image's program is not what its manifest says".into());
                 }

@@ -48,6 +48,7 @@ pub struct SandboxBuilder {
 
 impl SandboxBuilder {
     pub(crate) fn new(engine: Engine) -> Self {
+        // SECURITY[SB-PR-002]: nothing of the host's environment; what a guest sees is in this list.
         let mut env = Vec::new();
         for (name, value) in [
             ("PATH", "/usr/local/bin:/usr/bin:/bin"),
@@ -230,6 +231,16 @@ fn host_dir(path: &Path, options: HostDirOptions, missing: Missing) -> Result<Ar
     }
     let dir = cap_std::fs::Dir::open_ambient_dir(path, cap_std::ambient_authority())
         .map_err(|error| failed("it cannot be opened".into(), Some(error)))?;
+    if missing == Missing::Make {
+        for part in ["workspace", "home"] {
+            match dir.create_dir(part) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                    return Err(failed(format!("`{part}` cannot be made in it"), Some(error)));
+                }
+                _ => {}
+            }
+        }
+    }
     HostDir::new(dir, options).map_err(|errno| {
         let reason = match errno {
             Errno::Access => "it holds, or is, something that no sandbox may reach: Sandbar's own state, or the host's kernel".into(),

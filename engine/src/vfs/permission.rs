@@ -1,6 +1,8 @@
 //! The only door to changes, and the only place where permission bits are read.
 //!
 //! One user, who is not root, owns every file of every mount, so the owner's bits are the ones that count.
+//!
+//! SECURITY[SB-FS-005]: a change without a [`Writable`] does not compile, so no call can forget the check.
 
 use std::sync::Arc;
 

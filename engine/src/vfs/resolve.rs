@@ -4,6 +4,8 @@
 //! one name at a time and checks search permission in every directory it looks into.
 //!
 //! Source: `path_resolution(7)`, `openat2(2)`.
+//!
+//! SECURITY[SB-FS-002]: `..` and links are resolved here, inside the namespace, and never by the host.
 
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 

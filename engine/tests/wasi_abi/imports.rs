@@ -24,8 +24,7 @@ fn registered(module: &str) -> BTreeMap<String, String> {
     let mut linker = Linker::<Context>::new(&engine);
     wasi::add_to_linker(&mut linker).unwrap();
     // The imports' types need a store; they are asked of definitions that no call is made to.
-    linker
-        .allow_shadowing(false);
+    linker.allow_shadowing(false);
     let names: Vec<(String, String)> = list(&linker, &engine)
         .into_iter()
         .filter(|(of, ..)| of == module)
@@ -46,14 +45,22 @@ fn list(linker: &Linker<Context>, engine: &Engine) -> Vec<(String, String, Strin
         let mut store = Store::new(engine, context);
         let mut list = Vec::new();
         for (module, name, item) in linker.iter(&mut store) {
-            list.push((module.to_owned(), name.to_owned(), item.into_func().unwrap()));
+            list.push((
+                module.to_owned(),
+                name.to_owned(),
+                item.into_func().unwrap(),
+            ));
         }
         list.into_iter()
             .map(|(module, name, function)| {
                 let kind = function.ty(&store);
                 let shape = kind.params().map(|param| letter(&param)).collect();
                 let results: String = kind.results().map(|result| letter(&result)).collect();
-                assert_eq!(results, if name == "proc_exit" { "" } else { "i" }, "result of {name}");
+                assert_eq!(
+                    results,
+                    if name == "proc_exit" { "" } else { "i" },
+                    "result of {name}"
+                );
                 (module, name, shape)
             })
             .collect()
@@ -86,7 +93,11 @@ fn declared(header: &str) -> BTreeMap<String, String> {
             .filter(|parameter| *parameter != "void")
             .map(|parameter| {
                 let wide = parameter.starts_with("uint64_t") || parameter.starts_with("int64_t");
-                if wide && !parameter.contains('*') { 'I' } else { 'i' }
+                if wide && !parameter.contains('*') {
+                    'I'
+                } else {
+                    'i'
+                }
             })
             .collect();
         declared.insert(name.to_owned(), shape);

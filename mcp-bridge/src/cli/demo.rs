@@ -65,10 +65,17 @@ impl Demo {
 
 /// Compiles the tools, which takes seconds the first time, and shows how far it is.
 async fn prepare(printer: Printer) -> Result<(), Failure> {
-    printer.line(&printer.styled(Style::Bold, "■ get the tools ready (compiled once, then kept)"));
+    printer.line(&printer.styled(
+        Style::Bold,
+        "■ get the tools ready (compiled once, then kept)",
+    ));
     config::engine()?
         .prepare(|progress| {
-            let Progress { done, total, program } = progress;
+            let Progress {
+                done,
+                total,
+                program,
+            } = progress;
             printer.line(&format!("  │ {done} of {total}  {program}"));
         })
         .await?;
@@ -108,7 +115,13 @@ mod tests {
             .map(|line| serde_json::from_str(line).expect("JSON"))
             .collect();
         assert_eq!(objects.len(), 2);
-        assert_eq!(objects[0]["mcpServers"]["sandbar"]["command"], "/opt/a \"b\"/sandbar");
-        assert_eq!(objects[1]["servers"]["sandbar"]["args"][2], "${workspaceFolder}:rw");
+        assert_eq!(
+            objects[0]["mcpServers"]["sandbar"]["command"],
+            "/opt/a \"b\"/sandbar"
+        );
+        assert_eq!(
+            objects[1]["servers"]["sandbar"]["args"][2],
+            "${workspaceFolder}:rw"
+        );
     }
 }

@@ -37,7 +37,10 @@ pub(super) struct Mcp {
 fn parse_max_output(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(chars) if (limits::MIN_OUTPUT_CHARS..=1_000_000).contains(&chars) => Ok(chars),
-        _ => Err(format!("`{text}` must be a number from {} to 1000000", limits::MIN_OUTPUT_CHARS)),
+        _ => Err(format!(
+            "`{text}` must be a number from {} to 1000000",
+            limits::MIN_OUTPUT_CHARS
+        )),
     }
 }
 
@@ -66,8 +69,11 @@ fn session_directory(name: &str) -> Result<PathBuf, Failure> {
     let base = set("SANDBAR_STATE_DIR").map(PathBuf::from).or_else(|| {
         let home = set("HOME").map(PathBuf::from);
         let base = set("XDG_STATE_HOME").map(PathBuf::from).or_else(|| {
-            let folder =
-                if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/state" };
+            let folder = if cfg!(target_os = "macos") {
+                "Library/Application Support"
+            } else {
+                ".local/state"
+            };
             Some(home?.join(folder))
         });
         Some(base?.join("sandbar"))

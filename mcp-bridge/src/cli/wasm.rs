@@ -45,7 +45,12 @@ pub(super) struct Wasm {
     argv0: Option<OsString>,
 
     /// The module's file and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "MODULE")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "MODULE"
+    )]
     module: Vec<OsString>,
 }
 
@@ -67,7 +72,11 @@ fn parse_dir(text: &str) -> Result<GuestDir, String> {
     if host.is_empty() || name.is_empty() {
         return Err(format!("`{text}` must be `HOST` or `HOST::GUEST`"));
     }
-    Ok(GuestDir { host: PathBuf::from(host), name: name.to_owned(), mode })
+    Ok(GuestDir {
+        host: PathBuf::from(host),
+        name: name.to_owned(),
+        mode,
+    })
 }
 
 impl Wasm {
@@ -76,8 +85,10 @@ impl Wasm {
         let [module, args @ ..] = self.module.as_slice() else {
             return Err(Failure::Usage("no module was given".into()));
         };
-        let bytes = std::fs::read(module)
-            .map_err(Failure::io(format!("read `{}`", Path::new(module).display())))?;
+        let bytes = std::fs::read(module).map_err(Failure::io(format!(
+            "read `{}`",
+            Path::new(module).display()
+        )))?;
         let engine = config::engine()?;
         let sandbox = self.give_dirs(engine.sandbox()).create()?;
         let files = sandbox.files();
@@ -128,7 +139,11 @@ mod tests {
 
     #[test]
     fn directories_are_named_as_wasmtime_names_them() {
-        let dir = |host: &str, name: &str, mode| GuestDir { host: host.into(), name: name.into(), mode };
+        let dir = |host: &str, name: &str, mode| GuestDir {
+            host: host.into(),
+            name: name.into(),
+            mode,
+        };
         let (ro, rw) = (MountMode::ReadOnly, MountMode::ReadWrite);
         assert_eq!(parse_dir("."), Ok(dir(".", ".", rw)));
         assert_eq!(parse_dir("a/b:ro"), Ok(dir("a/b", "a/b", ro)));

@@ -25,14 +25,22 @@ pub(crate) struct Answer {
 impl Answer {
     /// All text of the answer.
     pub(crate) fn text(&self) -> String {
-        let texts = self.result.content.iter().filter_map(|content| content.as_text());
-        texts.map(|text| text.text.as_str()).collect::<Vec<_>>().join("\n")
+        let texts = self
+            .result
+            .content
+            .iter()
+            .filter_map(|content| content.as_text());
+        texts
+            .map(|text| text.text.as_str())
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     /// The output in front of the closing line.
     pub(crate) fn output(&self) -> String {
         let text = self.text();
-        text.rsplit_once('[').map_or(String::new(), |(output, _)| output.to_owned())
+        text.rsplit_once('[')
+            .map_or(String::new(), |(output, _)| output.to_owned())
     }
 
     /// The closing line.
@@ -74,20 +82,28 @@ impl Client {
     /// Calls a tool with an object of arguments.
     pub(crate) async fn call(&self, tool: &'static str, arguments: Value) -> Answer {
         let started = Instant::now();
-        let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-        let request = CallToolRequestParams::new(tool).with_arguments(arguments);
+        let arguments = arguments.as_object().expect("arguments are an object");
+        let request = CallToolRequestParams::new(tool).with_arguments(arguments.clone());
         let result = self.service.call_tool(request).await.expect("an answer");
-        Answer { result, took: started.elapsed() }
+        Answer {
+            result,
+            took: started.elapsed(),
+        }
     }
 
     /// Runs a command in the default sandbox.
     pub(crate) async fn bash(&self, command: &str) -> Answer {
-        self.call("Bash", serde_json::json!({"command": command})).await
+        self.call("Bash", serde_json::json!({"command": command}))
+            .await
     }
 
     /// Runs a command in a sandbox.
     pub(crate) async fn bash_in(&self, sandbox: &str, command: &str) -> Answer {
-        self.call("Bash", serde_json::json!({"command": command, "sandbox": sandbox})).await
+        self.call(
+            "Bash",
+            serde_json::json!({"command": command, "sandbox": sandbox}),
+        )
+        .await
     }
 
     /// Ends the server by closing its input.

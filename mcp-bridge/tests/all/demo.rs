@@ -27,20 +27,48 @@ fn server_with(dir: &Path, program: &str, text: &str) -> String {
 #[test]
 fn the_demo_passes_and_says_how_to_register_the_server() {
     let finished = run(&["demo"]);
-    assert_eq!(finished.code, Some(0), "{}\n{}", finished.stdout, finished.stderr);
-    assert!(finished.stdout.contains("All 14 checks passed"), "{}", finished.stdout);
-    for client in ["claude mcp add sandbar --", "claude_desktop_config.json", ".cursor/mcp.json", ".vscode/mcp.json"] {
+    assert_eq!(
+        finished.code,
+        Some(0),
+        "{}\n{}",
+        finished.stdout,
+        finished.stderr
+    );
+    assert!(
+        finished.stdout.contains("All 14 checks passed"),
+        "{}",
+        finished.stdout
+    );
+    for client in [
+        "claude mcp add sandbar --",
+        "claude_desktop_config.json",
+        ".cursor/mcp.json",
+        ".vscode/mcp.json",
+    ] {
         assert!(finished.stdout.contains(client), "{client}");
     }
-    assert!(!finished.stdout.contains('\x1b'), "colours only on a terminal");
+    assert!(
+        !finished.stdout.contains('\x1b'),
+        "colours only on a terminal"
+    );
 }
 
 #[test]
 fn a_server_with_a_working_program_in_front_passes() {
     let dir = tempfile::tempdir().expect("a directory");
-    let server = server_with(dir.path(), "sort", "#!/bin/bash\nexec /usr/bin/sort \"$@\"\n");
+    let server = server_with(
+        dir.path(),
+        "sort",
+        "#!/bin/bash\nexec /usr/bin/sort \"$@\"\n",
+    );
     let finished = run(&["demo", "--server", &server]);
-    assert_eq!(finished.code, Some(0), "{}\n{}", finished.stdout, finished.stderr);
+    assert_eq!(
+        finished.code,
+        Some(0),
+        "{}\n{}",
+        finished.stdout,
+        finished.stderr
+    );
 }
 
 #[test]
@@ -50,7 +78,9 @@ fn a_broken_tool_is_noticed_and_its_step_named() {
     let finished = run(&["demo", "--server", &server]);
     assert_eq!(finished.code, Some(1), "{}", finished.stdout);
     assert!(
-        finished.stderr.contains("step “count with a pipeline of seven programs”: expected the paid sales"),
+        finished
+            .stderr
+            .contains("step “count with a pipeline of seven programs”: expected the paid sales"),
         "{}",
         finished.stderr
     );
@@ -60,5 +90,9 @@ fn a_broken_tool_is_noticed_and_its_step_named() {
 fn a_program_that_is_no_server_is_noticed() {
     let finished = run(&["demo", "--server", "/bin/true"]);
     assert_eq!(finished.code, Some(1));
-    assert!(finished.stderr.contains("step “start the server”"), "{}", finished.stderr);
+    assert!(
+        finished.stderr.contains("step “start the server”"),
+        "{}",
+        finished.stderr
+    );
 }

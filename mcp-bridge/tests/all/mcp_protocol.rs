@@ -16,25 +16,54 @@ async fn tools_are_described_within_limits_and_with_flat_schemas() {
     let client = Client::start(&[]).await;
     let tools = client.tools().await;
     let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
-    assert_eq!(names, ["Bash", "BashOutput", "KillShell", "Read", "Write", "Edit"]);
+    assert_eq!(
+        names,
+        ["Bash", "BashOutput", "KillShell", "Read", "Write", "Edit"]
+    );
     let json = serde_json::to_string(&tools).expect("JSON");
     assert!(json.len() <= 10 << 10, "{} bytes", json.len());
     for tool in &tools {
         let description = tool.description.as_deref().expect("a description");
-        assert!(description.chars().count() <= 1000, "{}: {}", tool.name, description.chars().count());
+        assert!(
+            description.chars().count() <= 1000,
+            "{}: {}",
+            tool.name,
+            description.chars().count()
+        );
         assert_eq!(tool.output_schema, None);
         let hints = tool.annotations.as_ref().expect("annotations");
         assert_eq!(hints.open_world_hint, Some(false));
-        assert_eq!(hints.destructive_hint, Some(false), "nothing of the host is given");
+        assert_eq!(
+            hints.destructive_hint,
+            Some(false),
+            "nothing of the host is given"
+        );
         assert!(hints.read_only_hint.is_some() && hints.idempotent_hint.is_some());
         let schema = Value::Object((*tool.input_schema).clone());
         let allowed = ["type", "properties", "required", "additionalProperties"];
-        assert!(schema.as_object().expect("an object").keys().all(|key| allowed.contains(&key.as_str())));
+        assert!(
+            schema
+                .as_object()
+                .expect("an object")
+                .keys()
+                .all(|key| allowed.contains(&key.as_str()))
+        );
         assert_eq!(schema["additionalProperties"], false);
-        let allowed = ["type", "description", "enum", "minimum", "maximum", "default"];
+        let allowed = [
+            "type",
+            "description",
+            "enum",
+            "minimum",
+            "maximum",
+            "default",
+        ];
         for (name, property) in schema["properties"].as_object().expect("properties") {
             let keys: Vec<_> = property.as_object().expect("an object").keys().collect();
-            assert!(keys.iter().all(|key| allowed.contains(&key.as_str())), "{}.{name}: {keys:?}", tool.name);
+            assert!(
+                keys.iter().all(|key| allowed.contains(&key.as_str())),
+                "{}.{name}: {keys:?}",
+                tool.name
+            );
         }
         assert!(schema["properties"]["sandbox"]["description"].is_string());
     }
@@ -49,10 +78,18 @@ async fn tools_that_change_a_given_directory_are_destructive() {
         .tools()
         .await
         .into_iter()
-        .map(|tool| (tool.name.into_owned(), tool.annotations.and_then(|hints| hints.destructive_hint)))
+        .map(|tool| {
+            (
+                tool.name.into_owned(),
+                tool.annotations.and_then(|hints| hints.destructive_hint),
+            )
+        })
         .collect();
-    let destructive: Vec<&str> =
-        hints.iter().filter(|(_, hint)| *hint == Some(true)).map(|(name, _)| name.as_str()).collect();
+    let destructive: Vec<&str> = hints
+        .iter()
+        .filter(|(_, hint)| *hint == Some(true))
+        .map(|(name, _)| name.as_str())
+        .collect();
     assert_eq!(destructive, ["Bash", "Write", "Edit"]);
     client.stop().await;
 }
@@ -69,23 +106,60 @@ async fn answers_are_content_only() {
 #[tokio::test]
 async fn wrong_calls_get_clear_errors_and_leave_the_server_healthy() {
     let client = Client::start(&[]).await;
-    let unknown = client.service().call_tool(CallToolRequestParams::new("NoSuchTool")).await;
-    let Err(ServiceError::McpError(error)) = unknown else { panic!("{unknown:?}") };
+    let unknown = client
+        .service()
+        .call_tool(CallToolRequestParams::new("NoSuchTool"))
+        .await;
+    let Err(ServiceError::McpError(error)) = unknown else {
+        panic!("{unknown:?}")
+    };
     assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
     assert_eq!(error.message, "unknown tool: NoSuchTool");
     for (tool, arguments, says) in [
         ("Bash", json!({}), "argument `command` is missing"),
-        ("Bash", json!({"command": " "}), "argument `command` is empty"),
-        ("Bash", json!({"command": ["ls"]}), "argument `command` must be a string, not a list"),
-        ("Bash", json!({"command": "ls", "timeout": 601}), "argument `timeout` must be a number of seconds from 0.1 to 600, not 601"),
+        (
+            "Bash",
+            json!({"command": " "}),
+            "argument `command` is empty",
+        ),
+        (
+            "Bash",
+            json!({"command": ["ls"]}),
+            "argument `command` must be a string, not a list",
+        ),
+        (
+            "Bash",
+            json!({"command": "ls", "timeout": 601}),
+            "argument `timeout` must be a number of seconds from 0.1 to 600, not 601",
+        ),
         ("Bash", json!({"cmd": "ls"}), "there is no argument `cmd`"),
-        ("Bash", json!({"command": "ls", "sandbox": 1}), "argument `sandbox` must be a string, not a number"),
-        ("Read", json!({"file_path": "f", "offset": 0}), "argument `offset` must be a whole number"),
-        ("Edit", json!({"file_path": "f", "old_string": "a"}), "argument `new_string` is missing"),
-        ("BashOutput", json!({"shell_id": "x"}), "there is no background command `x`"),
+        (
+            "Bash",
+            json!({"command": "ls", "sandbox": 1}),
+            "argument `sandbox` must be a string, not a number",
+        ),
+        (
+            "Read",
+            json!({"file_path": "f", "offset": 0}),
+            "argument `offset` must be a whole number",
+        ),
+        (
+            "Edit",
+            json!({"file_path": "f", "old_string": "a"}),
+            "argument `new_string` is missing",
+        ),
+        (
+            "BashOutput",
+            json!({"shell_id": "x"}),
+            "there is no background command `x`",
+        ),
     ] {
         let answer = client.call(tool, arguments.clone()).await;
-        assert!(answer.is_error() && answer.text().contains(says), "{tool} {arguments}: {}", answer.text());
+        assert!(
+            answer.is_error() && answer.text().contains(says),
+            "{tool} {arguments}: {}",
+            answer.text()
+        );
     }
     assert_eq!(client.bash("echo healthy").await.output(), "healthy\n");
     client.stop().await;
@@ -100,13 +174,26 @@ struct Raw {
 
 impl Raw {
     fn start() -> Self {
-        let mut child = sandbar().arg("mcp").stdin(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        let mut child = sandbar()
+            .arg("mcp")
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().expect("it is piped"));
-        let mut raw = Self { child, stdin, stdout };
+        let mut raw = Self {
+            child,
+            stdin,
+            stdout,
+        };
         let client = json!({"name": "raw", "version": "1"});
-        let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
-        raw.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string());
+        let params =
+            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+        raw.send(
+            &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+                .to_string(),
+        );
         assert_eq!(raw.receive()["result"]["serverInfo"]["name"], "sandbar");
         raw.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
         raw
@@ -125,7 +212,10 @@ impl Raw {
 
     fn bash(&mut self, id: u32, command: &str) {
         let params = json!({"name": "Bash", "arguments": {"command": command}});
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string());
+        self.send(
+            &json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+                .to_string(),
+        );
     }
 }
 
@@ -135,7 +225,10 @@ fn malformed_lines_leave_the_server_healthy() {
     raw.send("{not json");
     raw.send("");
     raw.send("[1, 2, 3]");
-    raw.send(&format!("{{\"jsonrpc\": \"2.0\", \"id\": 7, \"method\": \"{}\"}}", "x".repeat(1 << 20)));
+    raw.send(&format!(
+        "{{\"jsonrpc\": \"2.0\", \"id\": 7, \"method\": \"{}\"}}",
+        "x".repeat(1 << 20)
+    ));
     raw.bash(8, "echo alive");
     let answer = loop {
         let message = raw.receive();
@@ -144,7 +237,11 @@ fn malformed_lines_leave_the_server_healthy() {
         }
         assert!(message["error"].is_object(), "{message}");
     };
-    assert!(answer["result"]["content"][0]["text"].as_str().is_some_and(|text| text.starts_with("alive\n")));
+    assert!(
+        answer["result"]["content"][0]["text"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("alive\n"))
+    );
 }
 
 #[test]
@@ -156,7 +253,11 @@ fn the_end_of_input_ends_commands_and_server_at_once() {
     raw.stdin = None;
     let status = raw.child.wait().expect("it ends");
     assert_eq!(status.code(), Some(0));
-    assert!(closed.elapsed() < Duration::from_secs(2), "{:?}", closed.elapsed());
+    assert!(
+        closed.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        closed.elapsed()
+    );
 }
 
 #[test]
@@ -169,5 +270,9 @@ fn a_signal_ends_commands_and_server_at_once() {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
     let status = raw.child.wait().expect("it ends");
     assert_eq!(status.code(), Some(143));
-    assert!(sent.elapsed() < Duration::from_secs(2), "{:?}", sent.elapsed());
+    assert!(
+        sent.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        sent.elapsed()
+    );
 }

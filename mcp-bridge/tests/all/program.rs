@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 /// The binary, with nothing of the tests' own streams.
 pub(crate) fn sandbar() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sandbar"));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 
@@ -34,13 +37,18 @@ pub(crate) fn run_with(
 ) -> Finished {
     let started = Instant::now();
     let mut command = sandbar();
-    let mut child =
-        change(command.args(args).stdin(Stdio::piped())).spawn().expect("the binary starts");
+    let mut child = change(command.args(args).stdin(Stdio::piped()))
+        .spawn()
+        .expect("the binary starts");
     let mut stdin = child.stdin.take().expect("it is piped");
     let input = input.to_owned();
     // A program may end without reading its input.
     let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()).ok());
-    let Output { status, stdout, stderr } = child.wait_with_output().expect("the binary ends");
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = child.wait_with_output().expect("the binary ends");
     writer.join().expect("the writer does not panic");
     Finished {
         code: status.code(),

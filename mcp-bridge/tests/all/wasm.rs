@@ -66,9 +66,21 @@ fn a_module_reads_the_directory_it_is_given_and_its_exit_code_is_passed_on() {
     std::fs::write(dir.path().join("in.txt"), "contents\n").expect("a file");
     let copy = module(dir.path(), "copy.wasm", COPY);
     let given = format!("{}::/in:ro", dir.path().display());
-    let args = ["wasm", "--dir", &given, copy.to_str().expect("a path"), "--json", "b"];
+    let args = [
+        "wasm",
+        "--dir",
+        &given,
+        copy.to_str().expect("a path"),
+        "--json",
+        "b",
+    ];
     let finished = run(&args);
-    assert_eq!((finished.code, finished.stdout.as_str()), (Some(3), "contents\n"), "{}", finished.stderr);
+    assert_eq!(
+        (finished.code, finished.stdout.as_str()),
+        (Some(3), "contents\n"),
+        "{}",
+        finished.stderr
+    );
 }
 
 #[test]
@@ -77,15 +89,31 @@ fn a_module_without_directories_reaches_no_file() {
     std::fs::write(dir.path().join("in.txt"), "contents\n").expect("a file");
     let copy = module(dir.path(), "copy.wasm", COPY);
     // Its descriptor 3 is /dev then, which has no such file.
-    let finished = run_with(&["wasm", copy.to_str().expect("a path")], "", |command| command.current_dir(dir.path()));
-    assert_eq!((finished.code, finished.stdout.as_str()), (Some(100), ""), "{}", finished.stderr);
+    let finished = run_with(&["wasm", copy.to_str().expect("a path")], "", |command| {
+        command.current_dir(dir.path())
+    });
+    assert_eq!(
+        (finished.code, finished.stdout.as_str()),
+        (Some(100), ""),
+        "{}",
+        finished.stderr
+    );
 }
 
 #[test]
 fn directories_have_the_names_that_are_given_and_the_environment_only_what_is_given() {
     let dir = tempfile::tempdir().expect("a directory");
     let names = module(dir.path(), "names.wasm", NAMES);
-    let args = ["wasm", "--dir", ".", "--dir", ".::/work", "--env", "A=1", names.to_str().expect("a path")];
+    let args = [
+        "wasm",
+        "--dir",
+        ".",
+        "--dir",
+        ".::/work",
+        "--env",
+        "A=1",
+        names.to_str().expect("a path"),
+    ];
     let finished = run_with(&args, "", |command| command.current_dir(dir.path()));
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     assert_eq!(finished.stdout, ".\n/work\n/dev\n/proc\nA=1\0\n");
@@ -98,11 +126,30 @@ fn a_module_in_the_workspace_runs_like_any_program() {
     let names = module(dir.path(), "names", NAMES);
     std::fs::set_permissions(&names, std::fs::Permissions::from_mode(0o755)).expect("its mode");
     let workspace = dir.path().to_str().expect("a path");
-    let finished = run(&["run", "--workspace", workspace, "--", "bash", "-c", "./names | wc -l"]);
+    let finished = run(&[
+        "run",
+        "--workspace",
+        workspace,
+        "--",
+        "bash",
+        "-c",
+        "./names | wc -l",
+    ]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
-    assert!(finished.stdout.trim().parse::<u32>().is_ok_and(|lines| lines >= 1), "{}", finished.stdout);
+    assert!(
+        finished
+            .stdout
+            .trim()
+            .parse::<u32>()
+            .is_ok_and(|lines| lines >= 1),
+        "{}",
+        finished.stdout
+    );
     std::fs::set_permissions(&names, std::fs::Permissions::from_mode(0o644)).expect("its mode");
-    assert_eq!(run(&["run", "--workspace", workspace, "--", "./names"]).code, Some(126));
+    assert_eq!(
+        run(&["run", "--workspace", workspace, "--", "./names"]).code,
+        Some(126)
+    );
 }
 
 #[test]
@@ -114,14 +161,28 @@ fn what_is_no_module_is_refused_with_a_reason() {
     assert_eq!(finished.code, Some(126), "{}", finished.stderr);
     let missing = run(&["wasm", "/no/such.wasm"]);
     assert_eq!(missing.code, Some(125));
-    assert!(missing.stderr.contains("read `/no/such.wasm`"), "{}", missing.stderr);
+    assert!(
+        missing.stderr.contains("read `/no/such.wasm`"),
+        "{}",
+        missing.stderr
+    );
 }
 
 #[test]
 fn the_compiler_refuses_what_is_beyond_its_limits() {
-    let finished = run_with(&["compile-module", "epoch"], "\0asm nonsense", |command| command);
+    let finished = run_with(&["compile-module", "epoch"], "\0asm nonsense", |command| {
+        command
+    });
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(125), ""));
-    assert!(finished.stderr.contains("not a WebAssembly module"), "{}", finished.stderr);
+    assert!(
+        finished.stderr.contains("not a WebAssembly module"),
+        "{}",
+        finished.stderr
+    );
     let flavour = run(&["compile-module", "banana"]);
-    assert!(flavour.stderr.contains("no such flavour: banana"), "{}", flavour.stderr);
+    assert!(
+        flavour.stderr.contains("no such flavour: banana"),
+        "{}",
+        flavour.stderr
+    );
 }

@@ -73,3 +73,12 @@ pub fn stdout_of(sandbox: &Sandbox, script: &str) -> String {
     );
     output.stdout_text().trim_end_matches('\n').to_owned()
 }
+
+/// The Rust blocks of the documents, as doc tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/guides/embedding.md")]
+    struct Embedding;
+}

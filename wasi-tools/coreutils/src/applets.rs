@@ -6,6 +6,7 @@
 mod chmod;
 mod chown;
 mod cli;
+mod dd;
 mod df;
 mod du;
 mod duration;
@@ -20,6 +21,7 @@ mod mkdir;
 mod mkfifo;
 mod mktemp;
 mod mode;
+mod mv;
 mod nice;
 mod nohup;
 mod pgrep;
@@ -43,6 +45,12 @@ mod xargs;
 
 use std::ffi::OsString;
 
+#[cfg(not(target_os = "wasi"))]
+use sandbar_guest::{
+    Signal,
+    signal::{self, Disposition},
+};
+
 /// One utility: its name, and what runs it with `argv` (`argv[0]` included) and returns the exit status.
 pub type Applet = (&'static str, fn(Vec<OsString>) -> i32);
 
@@ -53,6 +61,7 @@ pub const APPLETS: &[Applet] = &[
     ("chgrp", chown::chgrp),
     ("chmod", chmod::main),
     ("chown", chown::main),
+    ("dd", dd::main),
     ("df", df::main),
     ("dir", ls::dir),
     ("du", du::main),
@@ -66,6 +75,7 @@ pub const APPLETS: &[Applet] = &[
     ("mkdir", mkdir::main),
     ("mkfifo", mkfifo::main),
     ("mktemp", mktemp::main),
+    ("mv", mv::main),
     ("nice", nice::main),
     ("nohup", nohup::main),
     ("nproc", uname::nproc),
@@ -100,5 +110,8 @@ pub const NAMES: [&str; APPLETS.len()] = {
 /// Runs the utility `name` with `args` (`argv[0]` included); `None` when it is not one of these.
 pub fn run(name: &str, args: Vec<OsString>) -> Option<i32> {
     let (_, main) = APPLETS.iter().find(|applet| applet.0 == name)?;
+    // Rust's runtime ignores it natively, which tools must not do and would hand to the programs that they start.
+    #[cfg(not(target_os = "wasi"))]
+    let _always_possible = signal::action(Signal::PIPE, Disposition::Default);
     Some(main(args))
 }

@@ -9,7 +9,7 @@ use crate::options::{SET_OPTIONS, opt, shopt};
 use crate::parser::{Context, is_name, parse_word_text};
 use crate::pattern::{Pattern, char_count, char_offset, next_char};
 use crate::shell::{Flow, Shell};
-use crate::shell_vars::Key;
+use crate::shell_vars::{DYNAMIC, Key};
 use crate::vars::{Value, attr};
 
 impl Param {
@@ -254,7 +254,11 @@ impl Shell {
                 Val::One(text) => text,
                 Val::Many { items, .. } => items.join(&b' '),
                 Val::Unset => {
-                    if matches!(param.op, ParamOp::Presence { .. }) {
+                    if let ParamName::Variable(name) = &param.name
+                        && param.index.is_none()
+                        && self.st.vars.get(name).is_some()
+                    {
+                        // It is there but has no value: so has what it refers to.
                         return Ok(Val::Unset);
                     }
                     Bytes::new()
@@ -373,12 +377,20 @@ impl Shell {
                 let ParamName::Variable(prefix) = &param.name else {
                     return Ok(Val::Unset);
                 };
-                let names = self.st.vars.names();
+                let mut names = self.st.vars.names();
+                for special in DYNAMIC {
+                    if !names.iter().any(|name| &**name == special.as_bytes())
+                        && self.dynamic(special.as_bytes()).is_some()
+                    {
+                        names.push(special.as_bytes().into());
+                    }
+                }
+                names.sort_unstable();
                 let items = names
                     .iter()
                     .filter(|name| {
                         name.starts_with(prefix)
-                            && self.st.vars.get(name).is_some_and(crate::vars::Var::is_set)
+                            && self.st.vars.get(name).is_none_or(crate::vars::Var::is_set)
                     })
                     .map(|name| name.to_vec())
                     .collect();
@@ -398,7 +410,12 @@ impl Shell {
             && self.on(opt::NOUNSET)
             && !matches!(param.op, ParamOp::Transform(b'a' | b'A'))
         {
-            self.error(&[&param.shown_name(), b": unbound variable".as_slice()].concat());
+            let dollar: &[u8] = if matches!(param.name, ParamName::Positional(_)) {
+                b"$"
+            } else {
+                b""
+            };
+            self.error(&[dollar, &param.shown_name(), b": unbound variable"].concat());
             return Err(self.fatal_expansion());
         }
         match &param.op {
@@ -541,8 +558,7 @@ impl Shell {
                     }
                 } else {
                     items.insert(0, self.st.name.clone());
-                    if offset < 0
-                        && offset.unsigned_abs() >= u64::try_from(items.len()).unwrap_or(0)
+                    if offset < 0 && offset.unsigned_abs() > u64::try_from(items.len()).unwrap_or(0)
                     {
                         return Ok(Val::Many {
                             items: Vec::new(),

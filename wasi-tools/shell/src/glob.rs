@@ -134,6 +134,9 @@ impl Glob {
             return;
         }
         if self.globstar && *first == b"**" {
+            if rest.is_empty() && !base.is_empty() {
+                self.found.push(base.to_vec());
+            }
             self.descend(base, rest, level);
             return;
         }
@@ -187,11 +190,7 @@ impl Glob {
 
     /// `**`: this directory and all below it, links not followed.
     fn descend(&mut self, base: &[u8], rest: &[&[u8]], level: u32) {
-        if rest.is_empty() {
-            if !base.is_empty() && level == 0 {
-                self.found.push(base.to_vec());
-            }
-        } else {
+        if !rest.is_empty() {
             self.walk(base, rest, level + 1);
         }
         let Ok(entries) = sys::read_dir(if base.is_empty() { b"." } else { base }) else {

@@ -9,6 +9,38 @@ use crate::shell::{Flow, FrameKind, Shell};
 use crate::sys;
 use crate::vars::{Value, Var, attr};
 
+/// The variables that compute themselves.
+pub(crate) const DYNAMIC: [&str; 28] = [
+    "BASH",
+    "BASHOPTS",
+    "BASHPID",
+    "BASH_ALIASES",
+    "BASH_ARGV0",
+    "BASH_CMDS",
+    "BASH_COMMAND",
+    "BASH_LINENO",
+    "BASH_SOURCE",
+    "BASH_SUBSHELL",
+    "BASH_VERSINFO",
+    "BASH_VERSION",
+    "DIRSTACK",
+    "EPOCHREALTIME",
+    "EPOCHSECONDS",
+    "EUID",
+    "FUNCNAME",
+    "GROUPS",
+    "HOSTNAME",
+    "HOSTTYPE",
+    "LINENO",
+    "MACHTYPE",
+    "OSTYPE",
+    "PIPESTATUS",
+    "PPID",
+    "RANDOM",
+    "SECONDS",
+    "UID",
+];
+
 /// A subscript after expansion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Key {
@@ -186,7 +218,11 @@ impl Shell {
         ) && self.st.vars.get(name).is_none()
         {
             self.error(&[name, b": readonly variable"].concat());
-            return Err(Flow::Discard(1));
+            return Err(if self.on(opt::POSIX) {
+                Flow::Exit(1)
+            } else {
+                Flow::Discard(1)
+            });
         }
         if self.st.vars.get(name).is_none() && self.set_dynamic(name, &value) {
             return Ok(());
@@ -212,6 +248,9 @@ impl Shell {
             .concat();
             self.error(&text);
             return Err(Flow::Discard(1));
+        }
+        if name == b"PATH" && !self.st.hashed.is_empty() {
+            self.st.hashed = Rc::default();
         }
         if name == b"OPTIND" {
             self.st.getopts_at = 0;
@@ -264,6 +303,12 @@ impl Shell {
     /// The subscript for a name: text for associative arrays, an expression for all others.
     pub(crate) fn key_of_text(&mut self, name: &[u8], text: &[u8]) -> Result<Key, Flow> {
         if self.lookup(name).is_some_and(|var| var.is_assoc()) {
+            if text
+                .iter()
+                .any(|b| matches!(b, b'$' | b'`' | b'"' | b'\'' | b'\\'))
+            {
+                return Ok(Key::Text(self.expand_subscript_text(text)?));
+            }
             return Ok(Key::Text(text.to_vec()));
         }
         if text.iter().any(|b| matches!(b, b'$' | b'`')) {

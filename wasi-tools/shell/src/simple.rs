@@ -324,7 +324,7 @@ impl Shell {
             Target::Builtin(builtin) if builtin.name == "exec" => {
                 let result =
                     self.with_assignments(simple, |shell| shell.run_builtin(builtin, args));
-                if args.len() == 1 && result == Ok(0) {
+                if result == Ok(0) {
                     self.keep_fds(mark);
                 }
                 result

@@ -1,4 +1,7 @@
 //! An inode of a host directory.
+//!
+//! SECURITY[SB-FS-004]: a named pipe or a device in a mounted directory would hold a thread or reach a driver; only regular files
+//! are opened.
 
 use std::any::Any;
 use std::hash::{DefaultHasher, Hasher as _};

@@ -208,7 +208,7 @@ impl Chmod {
                     waiting.extend(below.map(|path| (path, Follow::NoFollow)));
                 }
                 Err(errno) => {
-                    self.fail(&format!("cannot read directory {}: {errno}", quote(&path)))
+                    self.fail(&format!("cannot read directory {}: {errno}", quote(&path)));
                 }
             }
         }

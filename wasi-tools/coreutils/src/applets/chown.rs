@@ -1,6 +1,6 @@
 //! `chown` and `chgrp`: set owners. A sandbox has one user, so that only its own ids can be set.
 
-use std::ffi::OsString;
+use std::{collections::HashSet, ffi::OsString};
 
 use sandbar_guest::{
     Errno,
@@ -103,6 +103,12 @@ enum Links {
     Given,
     All,
     None,
+}
+
+/// A step of a walk through directories.
+enum Step {
+    Enter(Vec<u8>, Follow),
+    Leave(Vec<u8>, Follow, Stat),
 }
 
 struct Chown {
@@ -269,67 +275,83 @@ impl Chown {
         } else {
             self.follow
         };
-        let mut waiting = vec![(path, first_follow)];
-        while let Some((path, follow)) = waiting.pop() {
-            let is_dir = self.change(&path, follow);
-            if !is_dir || !self.recursive {
-                continue;
-            }
-            let below_follow = if self.links == Links::All {
-                Follow::Follow
-            } else {
-                Follow::NoFollow
-            };
-            match file::read_dir(&path) {
-                Ok(entries) => {
-                    let slash: &[u8] = if path.ends_with(b"/") { b"" } else { b"/" };
-                    let below = entries
-                        .iter()
-                        .rev()
-                        .map(|entry| [&path, slash, &entry.name].concat());
-                    waiting.extend(below.map(|path| (path, below_follow)));
-                }
-                Err(errno) => {
-                    self.fail(&format!("cannot read directory {}: {errno}", quote(&path)))
+        let mut waiting = vec![Step::Enter(path, first_follow)];
+        // Directories that were entered: with links a way can lead back to where it came from.
+        let mut entered = HashSet::new();
+        while let Some(step) = waiting.pop() {
+            match step {
+                Step::Leave(path, follow, stat) => self.change(&path, follow, &stat),
+                Step::Enter(path, follow) => {
+                    let Some(stat) = self.stat(&path, follow) else {
+                        continue;
+                    };
+                    // NOTE: a directory comes after what is in it.
+                    waiting.push(Step::Leave(path.clone(), follow, stat));
+                    if stat.is_dir() && self.recursive && entered.insert((stat.dev, stat.ino)) {
+                        waiting.extend(self.below(&path));
+                    }
                 }
             }
         }
     }
 
-    /// Changes one file; whether it is a directory to go into.
-    fn change(&mut self, path: &[u8], follow: Follow) -> bool {
-        let stat = match file::stat(path, follow) {
-            Ok(stat) => stat,
-            Err(errno) => {
-                let dangling = errno == Errno::ENOENT && file::stat(path, Follow::NoFollow).is_ok();
-                let what = if dangling { "dereference" } else { "access" };
-                self.fail(&format!("cannot {what} {}: {errno}", quote(path)));
-                if self.report == Report::Everything {
-                    let (what, new) = (
-                        self.what(),
-                        show(self.owners.user.as_deref(), self.owners.group.as_deref()),
-                    );
-                    self.out.text(&format!(
-                        "failed to change {what} of {} to {new}\n",
-                        quote(path)
-                    ));
-                }
-                return false;
-            }
+    /// The names in a directory.
+    fn below(&mut self, path: &[u8]) -> Vec<Step> {
+        let follow = if self.links == Links::All {
+            Follow::Follow
+        } else {
+            Follow::NoFollow
         };
+        match file::read_dir(path) {
+            Ok(entries) => {
+                let slash: &[u8] = if path.ends_with(b"/") { b"" } else { b"/" };
+                let paths = entries
+                    .iter()
+                    .rev()
+                    .map(|entry| [path, slash, &entry.name].concat());
+                paths.map(|path| Step::Enter(path, follow)).collect()
+            }
+            Err(errno) => {
+                self.fail(&format!("cannot read directory {}: {errno}", quote(path)));
+                Vec::new()
+            }
+        }
+    }
+
+    fn stat(&mut self, path: &[u8], follow: Follow) -> Option<Stat> {
+        let errno = match file::stat(path, follow) {
+            Ok(stat) => return Some(stat),
+            Err(errno) => errno,
+        };
+        let dangling = errno == Errno::ENOENT && file::stat(path, Follow::NoFollow).is_ok();
+        let cannot = if dangling { "dereference" } else { "access" };
+        self.fail(&format!("cannot {cannot} {}: {errno}", quote(path)));
+        if self.report == Report::Everything {
+            let new = show(self.owners.user.as_deref(), self.owners.group.as_deref());
+            let (what, name) = (self.what(), quote(path));
+            self.out
+                .text(&format!("failed to change {what} of {name} to {new}\n"));
+        }
+        None
+    }
+
+    fn change(&mut self, path: &[u8], follow: Follow, stat: &Stat) {
         let from = &self.from;
         if from.uid.is_some_and(|uid| uid != stat.uid)
             || from.gid.is_some_and(|gid| gid != stat.gid)
         {
-            return stat.is_dir();
+            return;
         }
         let result = file::set_owner(path, self.owners.uid, self.owners.gid, follow);
         if let Err(errno) = result {
-            let what = self.what();
+            let what = if self.owners.uid.is_some() {
+                "ownership"
+            } else {
+                "group"
+            };
             self.fail(&format!("changing {what} of {}: {errno}", quote(path)));
         }
-        self.tell(path, &stat, result.is_ok());
-        stat.is_dir()
+        self.tell(path, stat, result.is_ok());
     }
 
     /// What is changed, in messages.

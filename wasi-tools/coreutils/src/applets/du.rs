@@ -349,7 +349,7 @@ impl Du {
             }
             match levels.last_mut() {
                 Some(parent) if !self.options.separate => {
-                    parent.below = parent.below.saturating_add(sum)
+                    parent.below = parent.below.saturating_add(sum);
                 }
                 Some(_) => {}
                 None => total = sum,

@@ -1,10 +1,12 @@
 //! `ls`: lists directories, with modes, owners, links and times, which uutils' does not know on WASI.
 
+mod arguments;
 mod color;
 mod columns;
 mod entry;
 mod long;
 mod options;
+mod quoting;
 mod sort;
 
 use std::ffi::OsString;
@@ -19,15 +21,15 @@ use entry::Entry;
 use options::{Format, Options};
 
 pub(super) fn main(args: Vec<OsString>) -> i32 {
-    cli::status(run(&options::LS, args, None))
+    cli::status(run(&arguments::LS, args, None))
 }
 
 pub(super) fn dir(args: Vec<OsString>) -> i32 {
-    cli::status(run(&options::DIR, args, Some(Format::Columns)))
+    cli::status(run(&arguments::DIR, args, Some(Format::Columns)))
 }
 
 pub(super) fn vdir(args: Vec<OsString>) -> i32 {
-    cli::status(run(&options::VDIR, args, Some(Format::Long)))
+    cli::status(run(&arguments::VDIR, args, Some(Format::Long)))
 }
 
 /// A listing under way.
@@ -50,7 +52,7 @@ struct Pending {
 }
 
 fn run(tool: &'static Tool, args: Vec<OsString>, format: Option<Format>) -> Outcome {
-    let (options, mut operands) = options::read(tool, args, format)?;
+    let (options, mut operands) = arguments::read(tool, args, format)?;
     let none = operands.is_empty();
     if none {
         operands.push(b".".to_vec());

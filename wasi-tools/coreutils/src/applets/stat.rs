@@ -97,13 +97,13 @@ fn run(args: Vec<OsString>) -> Outcome {
                 format = Some(Format {
                     text: value,
                     escapes: false,
-                })
+                });
             }
             "printf" => {
                 format = Some(Format {
                     text: value,
                     escapes: true,
-                })
+                });
             }
             _ => check_cached(&value)?,
         }

@@ -103,7 +103,7 @@ fn run(args: Vec<OsString>) -> Outcome {
         match taken.status {
             WaitStatus::Exited(0) | WaitStatus::Continued => {}
             WaitStatus::Exited(code) => {
-                text = format!("Command exited with non-zero status {code}\n").into_bytes()
+                text = format!("Command exited with non-zero status {code}\n").into_bytes();
             }
             WaitStatus::Signaled(signal) => {
                 text = format!("Command terminated by signal {}\n", signal.number()).into_bytes();

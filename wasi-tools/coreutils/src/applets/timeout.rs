@@ -76,7 +76,7 @@ fn run(args: Vec<OsString>) -> Outcome {
         let value = value.unwrap_or_default();
         match option {
             "kill-after" => {
-                timeout.kill_after = Some(interval(&value)?).filter(|after| !after.is_zero())
+                timeout.kill_after = Some(interval(&value)?).filter(|after| !after.is_zero());
             }
             "signal" => {
                 let signal = Signal::parse(&value);

@@ -185,6 +185,9 @@ pub(super) fn caller(shell: &mut Shell, args: &[Bytes]) -> Exec {
         return Ok(1);
     };
     let outer = frame_at(depth.unwrap_or(0) + 1);
+    if outer.is_none() && depth.is_some() && (shell.command_string || shell.reads_stdin) {
+        return Ok(1);
+    }
     let source = outer.map_or_else(
         || {
             if shell.command_string || shell.reads_stdin {
@@ -361,6 +364,10 @@ pub(super) fn getopts(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let [spec, name, rest @ ..] = operands else {
         return Ok(shell.usage());
     };
+    if !crate::parser::is_name(name) {
+        shell.complain(&[b"`".as_slice(), name, b"': not a valid identifier"].concat());
+        return Ok(1);
+    }
     let params: Rc<Vec<Bytes>> = if rest.is_empty() {
         Rc::clone(&shell.st.params)
     } else {

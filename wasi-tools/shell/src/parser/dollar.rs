@@ -345,6 +345,7 @@ impl Parser {
                 Some(Index::Star) if indirect => ParamOp::Keys { star: true },
                 _ => ParamOp::None,
             },
+            b':' if next == Some(b'}') => ParamOp::Bad,
             b':' if !matches!(next, Some(b'-' | b'=' | b'?' | b'+')) => {
                 self.pos += 1;
                 let offset = self.slice_arith(line)?;

@@ -232,21 +232,11 @@ impl Parser {
                 }
                 (0, b'\'' | b'"' | b'`') => quote = b,
                 (0 | b'"', b'\\') => at += 1,
-                (0, b'\n' | b';' | b'&' | b'|') if depth == 1 && !self.in_dollar(at) => {
-                    return false;
-                }
                 (q, b) if q != 0 && q == b => quote = 0,
                 _ => {}
             }
             at += 1;
         }
-    }
-
-    /// Whether a `$(` or `${` opens between the word's start and `at`; an operator may then belong to it.
-    fn in_dollar(&self, at: usize) -> bool {
-        self.buf[self.pos..at]
-            .windows(2)
-            .any(|pair| pair == b"$(" || pair == b"${")
     }
 
     /// The elements of `(…)`, from after the opening to after the closing parenthesis.

@@ -24,10 +24,10 @@ pub(super) fn split(text: &[u8]) -> Result<Vec<Vec<u8>>, String> {
             (Quotes::None, b' ' | b'\t'..=b'\r') => words.extend(word.take()),
             (Quotes::None, b'#') if word.is_none() => break,
             (Quotes::None, b'\'') => {
-                (quotes, word) = (Quotes::Single, Some(word.unwrap_or_default()))
+                (quotes, word) = (Quotes::Single, Some(word.unwrap_or_default()));
             }
             (Quotes::None, b'"') => {
-                (quotes, word) = (Quotes::Double, Some(word.unwrap_or_default()))
+                (quotes, word) = (Quotes::Double, Some(word.unwrap_or_default()));
             }
             (Quotes::Single, b'\'') | (Quotes::Double, b'"') => quotes = Quotes::None,
             (Quotes::Single, b'\\') if matches!(rest, [b'\\' | b'\'', ..]) => {

@@ -161,7 +161,7 @@ impl Runner {
             match spawn.spawn() {
                 // At the limit of processes one has to end first.
                 Err(Errno::EAGAIN) if self.running.iter().any(Option::is_some) => {
-                    self.wait_one()?
+                    self.wait_one()?;
                 }
                 Err(errno) => {
                     let name = String::from_utf8_lossy(
