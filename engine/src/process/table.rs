@@ -43,7 +43,7 @@ pub struct MemoryAccount {
     used: AtomicU64,
     peak: AtomicU64,
     limit: u64,
-    parent: Option<Arc<MemoryAccount>>,
+    parent: Option<Arc<Self>>,
 }
 
 impl MemoryAccount {
@@ -475,9 +475,9 @@ impl ProcessTable {
             .collect();
         for member in &members {
             if signal == Signal::KILL {
-                member.kill(signal)
+                member.kill(signal);
             } else {
-                member.signal(signal)
+                member.signal(signal);
             }
         }
         members.len()

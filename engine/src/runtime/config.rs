@@ -99,7 +99,7 @@ fn features(config: &mut Config) {
         .wasm_stack_switching(false);
 }
 
-/// Pins the processor features that compiled code uses, so that one cache serves every machine of a kind: x86-64-v2, and AArch64
+/// Pins the processor features that compiled code uses, so that one cache serves every machine of a kind: x86-64-v2, and `AArch64`
 /// as it is.
 fn baseline(config: &mut Config) -> Result<()> {
     if !cfg!(target_arch = "x86_64") {

@@ -204,6 +204,16 @@ fn tools_of(program: &str, args: &[String]) -> Vec<String> {
 }
 
 #[test]
+fn every_json_block_is_json() {
+    for document in documents() {
+        for (line, body) in blocks(&text(&document), "json") {
+            let parsed = serde_json::from_str::<Value>(&body.join("\n"));
+            assert!(parsed.is_ok(), "{document}:{line}: {parsed:?}");
+        }
+    }
+}
+
+#[test]
 fn the_readme_s_client_settings_start_a_server_with_tools() {
     let readme = text("README.md");
     let settings = blocks(&readme, "json");
@@ -224,11 +234,8 @@ fn the_readme_s_client_settings_start_a_server_with_tools() {
         .find(|line| line.contains("claude mcp add"))
         .expect("a line for Claude Code");
     let (_, started) = line.split_once(" -- ").expect("the server's command line");
-    let words: Vec<String> = started
-        .trim_end_matches('`')
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect();
+    let started = started.split('`').next().unwrap_or_default();
+    let words: Vec<String> = started.split_whitespace().map(str::to_owned).collect();
     let (program, args) = words.split_first().expect("a program");
     assert_eq!(tools_of(program, args), tools);
 }
