@@ -24,16 +24,33 @@ Examples:
 
 `sandbar COMMAND --help` shows more. SANDBAR_LOG takes a log filter such as `sandbar=trace`.";
 
+/// Heading of the options that every command has.
+const OTHER: &str = "Options of every command";
+
 /// A small computer for AI agents in which every program is WebAssembly.
 #[derive(Debug, Parser)]
 #[command(name = "sandbar", version, after_help = EXAMPLES)]
 struct Cli {
     /// Tell on standard error what happens; twice tells more
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(
+        short,
+        long,
+        global = true,
+        action = clap::ArgAction::Count,
+        help_heading = OTHER
+    )]
     verbose: u8,
 
-    /// When to use colours
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
+    /// When to use colours: auto, always, never
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = OTHER
+    )]
     color: ColorChoice,
 
     #[command(subcommand)]

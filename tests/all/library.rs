@@ -185,3 +185,20 @@ fn a_command_can_be_ended_by_a_signal_of_the_embedder() {
     child.signal(Signal::TERM);
     assert_eq!(child.wait_blocking().status, ExitStatus::Signaled(Signal::TERM));
 }
+
+#[test]
+fn a_sandbox_that_could_not_be_made_takes_no_place() {
+    let mut ceilings = sandbar::Ceilings::default();
+    ceilings.sandboxes = 1;
+    let engine = Engine::builder().ceilings(ceilings).build().expect("an engine");
+    let missing = "/no/such/directory";
+    for _ in 0..3 {
+        assert!(engine.sandbox().workspace(missing, sandbar::MountMode::ReadOnly).create().is_err());
+    }
+    let only = engine.sandbox().create().expect("the place is free");
+    let second = engine.sandbox().create().expect_err("the ceiling is one");
+    assert_eq!(second.to_string(), "sandboxes: 1 are in use, which is the engine's ceiling");
+    drop(only);
+    assert_eq!(engine.sandboxes(), 0);
+    engine.sandbox().create().expect("free again");
+}

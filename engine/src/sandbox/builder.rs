@@ -139,18 +139,9 @@ impl SandboxBuilder {
     /// # Errors
     /// `Ceiling` at the engine's number of sandboxes, `HostDirectory` for a directory that cannot be used, `Invalid` for a mount point
     /// or a command's name that breaks a rule.
-    pub fn create(self) -> Result<Sandbox> {
-        let shared = Arc::clone(&self.engine.shared);
-        shared.take_sandbox()?;
-        let made = self.build();
-        if made.is_err() {
-            shared.give_sandbox();
-        }
-        made
-    }
-
-    fn build(mut self) -> Result<Sandbox> {
-        let engine = Arc::clone(&self.engine.shared);
+    pub fn create(mut self) -> Result<Sandbox> {
+        let place = self.engine.shared.take_place()?;
+        let engine = Arc::clone(place.engine());
         let limits = self.limits.clone();
         let quota = || Quota::new(limits.memory_fs_bytes, limits.memory_fs_files);
         let root = OverlayFs::new(engine.image.fs(), quota()).map_err(unmountable("/"))?;
@@ -190,7 +181,7 @@ impl SandboxBuilder {
         // From here on the sandbox's own drop cleans up.
         let sandbox = Sandbox {
             shared: Arc::new(SandboxShared {
-                engine,
+                place,
                 namespace,
                 table,
                 env: std::mem::take(&mut self.env),
@@ -281,7 +272,7 @@ impl Sandbox {
                 }
                 .into());
             }
-            let engine = &self.shared.engine;
+            let engine = self.shared.engine();
             let options = HostDirOptions {
                 protected: engine.protected_ids(),
                 descriptors: Arc::clone(&engine.descriptors),

@@ -8,7 +8,8 @@
 //!   shows the host's kernel ([`os::shows_kernel`]).
 //! - A directory that is opened again by its name is the one that was looked up, by device and inode number.
 //! - Only regular files are opened. Owners, set-user-id and sticky bits of the host neither come in nor go out.
-//! - Lock order: a file's account, then a table here. Nothing is dropped under a table's lock.
+//! - Lock order: the accounts, then the directories, then what one inode keeps. A removal holds the accounts' lock from before it looks
+//!   at what it removes until that is booked.
 //!
 //! SECURITY[SB-FS-003]: a mount of a parent, a link or a bind mount does not lead into Sandbar's own directories or the host's
 //! kernel, because every directory is compared with those when it is entered.

@@ -244,6 +244,10 @@ impl Inode for Node {
         Ok(self.kind_type())
     }
 
+    fn permission_bits(&self) -> SysResult<u32> {
+        Ok(self.mode)
+    }
+
     fn open(&self, access: AccessMode) -> SysResult<Arc<dyn OpenFile>> {
         self.file()?;
         if access.writes() {

@@ -1,23 +1,49 @@
 //! Shared objects by identity.
 
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::{Arc, Weak};
 
 /// Entries before the dead ones among them are swept out for the first time.
 const SWEEP_MIN: usize = 64;
 
+/// A hash of device and inode numbers. Nobody gains from two that meet: a guest cannot choose its inode numbers, and its own calls
+/// are what would be slow.
+#[derive(Debug, Default)]
+pub(super) struct IdentityHasher(u64);
+
+impl Hasher for IdentityHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // Multiplied by 2^64 divided by the golden ratio, with the high bits, which mix best, moved down.
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 ^= self.0 >> 32;
+    }
+}
+
+/// A map by identity.
+pub(super) type IdentityMap<K, V> = HashMap<K, V, BuildHasherDefault<IdentityHasher>>;
+
 /// Objects that exist once for each key, as long as somebody holds them.
 #[derive(Debug)]
 pub(super) struct Interned<K, T> {
-    table: HashMap<K, Weak<T>>,
+    table: IdentityMap<K, Weak<T>>,
     sweep_at: usize,
 }
 
 impl<K, T> Default for Interned<K, T> {
     fn default() -> Self {
         Self {
-            table: HashMap::new(),
+            table: IdentityMap::default(),
             sweep_at: SWEEP_MIN,
         }
     }

@@ -264,10 +264,11 @@ impl Namespace {
     /// # Errors
     /// `NotDirectory` and those of resolution.
     pub fn directory(&self, at: At<'_>) -> SysResult<Place> {
-        match self.walk(&at).whole(at.path, Follow::Yes)? {
-            Target::Directory(place) => {
-                permission::search(&*place.inode)?;
-                Ok(place)
+        let mut walk = self.walk(&at);
+        match walk.whole(at.path, Follow::Yes)? {
+            Target::Directory(here) => {
+                permission::search(&*here.inode)?;
+                walk.place()
             }
             Target::Other { .. } | Target::Descriptor { .. } => Err(Errno::NotDirectory),
         }
@@ -280,7 +281,10 @@ impl Namespace {
     /// Those of resolution.
     pub fn stat(&self, at: At<'_>, follow: Follow) -> SysResult<StatTarget> {
         match self.walk(&at).whole(at.path, follow)? {
-            Target::Directory(place) => Ok(StatTarget::Inode(place.stat()?)),
+            Target::Directory(here) => Ok(StatTarget::Inode(FileStat {
+                dev: here.mount.dev(),
+                ..here.inode.stat()?
+            })),
             Target::Other {
                 directory, inode, ..
             } => Ok(StatTarget::Inode(FileStat {

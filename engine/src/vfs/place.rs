@@ -26,6 +26,15 @@ pub struct Place {
     pub(crate) parent: Option<Arc<Parent>>,
 }
 
+/// A directory, wherever it lies: enough to look names up in it.
+#[derive(Clone, Debug)]
+pub(super) struct Here {
+    /// The mount.
+    pub(super) mount: Arc<Mount>,
+    /// The directory.
+    pub(super) inode: Arc<dyn Inode>,
+}
+
 /// A directory's parent, and its name there. Both change when it is renamed.
 #[derive(Debug)]
 pub(crate) struct Parent {
@@ -79,14 +88,9 @@ pub(super) struct Parents {
 }
 
 impl Parents {
-    /// The parent of a directory that was just found as `name` in `place`.
-    pub(super) fn of_found(
-        &self,
-        inode: &dyn Inode,
-        place: &Place,
-        name: &[u8],
-    ) -> SysResult<Arc<Parent>> {
-        let key = (place.mount.dev(), inode.ino()?);
+    /// The parent of the directory of this inode number, which was just found as `name` in `place`.
+    pub(super) fn of_found(&self, ino: u64, place: &Place, name: &[u8]) -> SysResult<Arc<Parent>> {
+        let key = (place.mount.dev(), ino);
         let mut table = self.table.lock();
         if let Some(parent) = table.get(key) {
             let known = parent.location.read().is(place, name)?;
@@ -100,14 +104,12 @@ impl Parents {
         Ok(table.get_or_insert(key, || made))
     }
 
-    /// Notes that a directory is now `name` in `place`, if somebody holds it.
-    pub(super) fn moved(&self, inode: &dyn Inode, place: &Place, name: Name<'_>) -> SysResult<()> {
-        let key = (place.mount.dev(), inode.ino()?);
+    /// Notes that the directory of this inode number is now `name` in `place`, if somebody holds it.
+    pub(super) fn moved(&self, ino: u64, place: &Place, name: Name<'_>) {
         let table = self.table.lock();
-        if let Some(parent) = table.get(key) {
+        if let Some(parent) = table.get((place.mount.dev(), ino)) {
             relocate(&parent, place, name.as_bytes());
         }
-        Ok(())
     }
 }
 
@@ -165,28 +167,26 @@ impl Place {
             .map(|parent| parent.location.read().place.clone())
     }
 
-    /// Whether the directory was removed while it was held.
-    pub(super) fn is_removed(&self) -> SysResult<bool> {
-        Ok(self.inode.stat()?.nlink == 0)
-    }
-
-    /// Looks a name up here.
-    ///
-    /// # Errors
-    /// As [`Place::name`] and [`Inode::lookup`].
-    pub(super) fn lookup(&self, name: &[u8]) -> SysResult<Arc<dyn Inode>> {
-        self.inode.lookup(self.name(name)?)
-    }
-
-    /// Checks a name that is to be used here.
-    ///
-    /// # Errors
-    /// As [`Name::new`]; but nothing is found in a directory that was removed, however long its name.
-    pub(super) fn name<'a>(&self, name: &'a [u8]) -> SysResult<Name<'a>> {
-        match Name::new(name) {
-            Err(Errno::NameTooLong) if self.is_removed()? => Err(Errno::NotFound),
-            name => name,
+    /// The directory without its parents.
+    pub(super) fn here(&self) -> Here {
+        Here {
+            mount: Arc::clone(&self.mount),
+            inode: Arc::clone(&self.inode),
         }
+    }
+
+    pub(super) fn new(here: &Here, parent: Option<Arc<Parent>>) -> Self {
+        let Here { mount, inode } = here.clone();
+        Self {
+            mount,
+            inode,
+            parent,
+        }
+    }
+
+    /// Whether the directory was removed while it was held.
+    fn is_removed(&self) -> SysResult<bool> {
+        Ok(self.inode.stat()?.nlink == 0)
     }
 
     /// The absolute path, as `getcwd` shows it.
@@ -218,16 +218,6 @@ impl Place {
             text.extend_from_slice(name);
         }
         text
-    }
-
-    /// The absolute path of a name here.
-    pub(super) fn path_of(&self, name: Name<'_>) -> Arc<[u8]> {
-        let mut text = self.path_text();
-        if text != b"/" {
-            text.push(b'/');
-        }
-        text.extend_from_slice(name.as_bytes());
-        text.into()
     }
 
     /// Attributes, `dev` filled in.
@@ -298,6 +288,32 @@ impl Place {
             next = place.above();
         }
         Ok(false)
+    }
+}
+
+impl Here {
+    /// Whether the directory was removed while it was held.
+    pub(super) fn is_removed(&self) -> SysResult<bool> {
+        Ok(self.inode.stat()?.nlink == 0)
+    }
+
+    /// Looks a name up here.
+    ///
+    /// # Errors
+    /// As [`Here::name`] and [`Inode::lookup`].
+    pub(super) fn lookup(&self, name: &[u8]) -> SysResult<Arc<dyn Inode>> {
+        self.inode.lookup(self.name(name)?)
+    }
+
+    /// Checks a name that is to be used here.
+    ///
+    /// # Errors
+    /// As [`Name::new`]; but nothing is found in a directory that was removed, however long its name.
+    pub(super) fn name<'a>(&self, name: &'a [u8]) -> SysResult<Name<'a>> {
+        match Name::new(name) {
+            Err(Errno::NameTooLong) if self.is_removed()? => Err(Errno::NotFound),
+            name => name,
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::mounts::MountTable;
 use super::path::{self, DEPTH_MAX, LINKS_MAX};
-use super::place::{Parents, Place};
+use super::place::{Here, Parents, Place};
 use super::{At, Caller, FileType, Inode, MagicLink, permission};
 use crate::errno::{Errno, SysResult};
 
@@ -53,7 +53,7 @@ pub(super) enum Last {
 #[derive(Debug)]
 pub(super) struct Ending {
     /// The directory that the last component is in; search permission in it was checked.
-    pub(super) directory: Place,
+    pub(super) directory: Here,
     /// The last component.
     pub(super) last: Last,
     /// Whether slashes follow it: it has to be a directory.
@@ -63,12 +63,12 @@ pub(super) struct Ending {
 /// What a whole path names.
 #[derive(Debug)]
 pub(super) enum Target {
-    /// A directory.
-    Directory(Place),
+    /// A directory: the one that the walk is in.
+    Directory(Here),
     /// Anything else.
     Other {
         /// The directory it was found in.
-        directory: Place,
+        directory: Here,
         /// The inode.
         inode: Arc<dyn Inode>,
         /// Its type.
@@ -99,7 +99,20 @@ pub(super) enum Lead {
     },
 }
 
+/// A step down into a directory.
+#[derive(Debug)]
+struct Step {
+    /// The directory that it was found in.
+    above: Here,
+    /// Its inode number there: on what is mounted on it, it is another.
+    ino: u64,
+    /// Where its name begins in the walk's names.
+    name_start: usize,
+}
+
 /// One resolution under way.
+///
+/// It costs an entry of a list for each directory. A [`Place`] with its parents is only made of it when somebody stays there.
 #[derive(Debug)]
 pub(super) struct Walk<'n> {
     root: &'n Place,
@@ -107,10 +120,16 @@ pub(super) struct Walk<'n> {
     mounts: Arc<MountTable>,
     caller: Caller,
     confine: Confine,
-    place: Place,
-    /// The directories that a confined walk came through, from its base on. Its `..` goes back on this way and no other: where a
-    /// directory lies now, after somebody moved it, may be outside.
-    way: Vec<Place>,
+    /// The place it began in: the base, or `/` since an absolute path or link.
+    base: Place,
+    /// The directories that it went down through since then.
+    ///
+    /// `..` goes back on this way. For a confined walk there is no other: where a directory lies by now, after somebody moved it,
+    /// may be outside.
+    way: Vec<Step>,
+    /// The names of the way, one behind the other.
+    names: Vec<u8>,
+    here: Here,
     links: u32,
 }
 
@@ -127,8 +146,10 @@ impl<'n> Walk<'n> {
             mounts,
             caller: at.caller,
             confine: at.confine,
-            place: at.base.clone(),
+            base: at.base.clone(),
             way: Vec::new(),
+            names: Vec::new(),
+            here: at.base.here(),
             links: 0,
         }
     }
@@ -148,19 +169,19 @@ impl<'n> Walk<'n> {
         let mut ending = self.parent(path)?;
         loop {
             let name = match ending.last {
-                Last::Root | Last::Dot => return Ok(Target::Directory(self.place.clone())),
+                Last::Root | Last::Dot => return Ok(Target::Directory(self.here.clone())),
                 Last::DotDot => {
                     self.up()?;
-                    return Ok(Target::Directory(self.place.clone()));
+                    return Ok(Target::Directory(self.here.clone()));
                 }
                 Last::Name(name) => name,
             };
-            let inode = self.place.lookup(&name)?;
+            let inode = self.here.lookup(&name)?;
             let file_type = inode.file_type()?;
             match file_type {
                 FileType::Directory => {
                     self.down(inode, &name)?;
-                    return Ok(Target::Directory(self.place.clone()));
+                    return Ok(Target::Directory(self.here.clone()));
                 }
                 FileType::Symlink if follow == Follow::Yes || ending.slash => {
                     match self.lead(&*inode)? {
@@ -250,7 +271,7 @@ impl<'n> Walk<'n> {
                     _ => return Ok(self.end(Last::Root, false)),
                 }
             };
-            permission::search(&*self.place.inode)?;
+            permission::search(&*self.here.inode)?;
             if texts.is_empty() && path::is_blank(behind) {
                 let slash = !behind.is_empty();
                 let last = match component {
@@ -269,7 +290,7 @@ impl<'n> Walk<'n> {
                 b"." => {}
                 b".." => self.up()?,
                 name => {
-                    let inode = self.place.lookup(name)?;
+                    let inode = self.here.lookup(name)?;
                     match inode.file_type()? {
                         FileType::Directory => self.down(inode, name)?,
                         FileType::Symlink => {
@@ -292,7 +313,7 @@ impl<'n> Walk<'n> {
 
     fn end(&self, last: Last, slash: bool) -> Ending {
         Ending {
-            directory: self.place.clone(),
+            directory: self.here.clone(),
             last,
             slash,
         }
@@ -304,7 +325,10 @@ impl<'n> Walk<'n> {
             None => Err(Errno::NotFound),
             Some(b'/') if self.confine == Confine::Dirfd => Err(Errno::NotCapable),
             Some(b'/') => {
-                self.place.clone_from(self.root);
+                self.base.clone_from(self.root);
+                self.here = self.root.here();
+                self.way.clear();
+                self.names.clear();
                 Ok(())
             }
             Some(_) => Ok(()),
@@ -313,38 +337,80 @@ impl<'n> Walk<'n> {
 
     /// Goes to the parent directory.
     pub(super) fn up(&mut self) -> SysResult<()> {
-        match self.confine {
-            Confine::Dirfd => self.place = self.way.pop().ok_or(Errno::NotCapable)?,
-            Confine::Namespace => {
-                if let Some(above) = self.place.above() {
-                    self.place = above;
-                }
-            }
+        if let Some(step) = self.way.pop() {
+            self.names.truncate(step.name_start);
+            self.here = step.above;
+            return Ok(());
+        }
+        if self.confine == Confine::Dirfd {
+            return Err(Errno::NotCapable);
+        }
+        if let Some(above) = self.base.above() {
+            self.here = above.here();
+            self.base = above;
         }
         Ok(())
     }
 
     /// Goes into a directory, and onto what is mounted there.
     pub(super) fn down(&mut self, inode: Arc<dyn Inode>, name: &[u8]) -> SysResult<()> {
-        if self.place.depth() >= DEPTH_MAX {
+        let depth = usize::try_from(self.base.depth()).unwrap_or(usize::MAX);
+        if depth.saturating_add(self.way.len()) >= DEPTH_MAX {
             return Err(Errno::NameTooLong);
         }
-        let parent = self.parents.of_found(&*inode, &self.place, name)?;
-        let place = Place {
-            mount: Arc::clone(&self.place.mount),
-            inode,
-            parent: Some(parent),
-        };
-        let above = std::mem::replace(&mut self.place, self.mounts.enter(place)?);
-        if self.confine == Confine::Dirfd {
-            self.way.push(above);
-        }
+        let ino = inode.ino()?;
+        let mount = Arc::clone(&self.here.mount);
+        let below = self.mounts.enter(Here { mount, inode })?;
+        let above = std::mem::replace(&mut self.here, below);
+        let name_start = self.names.len();
+        self.way.push(Step {
+            above,
+            ino,
+            name_start,
+        });
+        self.names.extend_from_slice(name);
         Ok(())
     }
 
-    /// Where the walk is.
-    pub(super) fn place(&self) -> &Place {
-        &self.place
+    /// The directory that the walk is in.
+    pub(super) fn here(&self) -> &Here {
+        &self.here
+    }
+
+    /// Where the walk is, to stay there.
+    pub(super) fn place(&self) -> SysResult<Place> {
+        let mut place = self.base.clone();
+        let mut steps = self.way.iter().peekable();
+        while let Some(step) = steps.next() {
+            let (below, name_end) = match steps.peek() {
+                Some(next) => (&next.above, next.name_start),
+                None => (&self.here, self.names.len()),
+            };
+            let name = self
+                .names
+                .get(step.name_start..name_end)
+                .unwrap_or_default();
+            let parent = self.parents.of_found(step.ino, &place, name)?;
+            place = Place::new(below, Some(parent));
+        }
+        Ok(place)
+    }
+
+    /// The absolute path of a name in the directory that the walk is in.
+    pub(super) fn path_of(&self, name: &[u8]) -> Arc<[u8]> {
+        let mut text = match self.base.path_text() {
+            root if root == b"/" => Vec::new(),
+            text => text,
+        };
+        let starts = self.way.iter().map(|step| step.name_start);
+        let ends = starts.clone().skip(1).chain([self.names.len()]);
+        for (start, end) in starts.zip(ends) {
+            text.push(b'/');
+            text.extend_from_slice(self.names.get(start..end).unwrap_or_default());
+        }
+        text.push(b'/');
+        text.extend_from_slice(name);
+        text.into()
     }
 }
 

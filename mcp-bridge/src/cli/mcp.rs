@@ -15,8 +15,9 @@ Examples:
   sandbar mcp --session notes
   claude mcp add sandbar -- sandbar mcp --workspace .:rw
 
-Tools: Bash, BashOutput, KillShell, Read, Write, Edit; each takes a sandbox's name, and a new name opens another
-sandbox. Every sandbox of a session has the given directories. The server ends with its standard input.";
+Tools: Bash, BashOutput, KillShell, Read, Write, Edit. Each takes a sandbox's name;
+a new name opens another sandbox, which has the given directories too. The server
+ends with its standard input.";
 
 /// Serve MCP on standard input and output: a bash and files in sandboxes, for any agent.
 #[derive(Debug, clap::Args)]

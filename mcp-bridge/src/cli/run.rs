@@ -27,7 +27,7 @@ Exit codes:
   125  sandbar itself failed
   126  the program cannot be run
   127  the program was not found
-  130, 143  sandbar got SIGINT or SIGTERM, and ended the command with everything it had started";
+  130, 143  sandbar got SIGINT or SIGTERM and ended everything";
 
 /// Run a command in a new sandbox and pass its streams and its exit code on.
 ///

@@ -6,11 +6,11 @@
 mod chmod;
 mod chown;
 mod cli;
-mod dd;
 mod df;
 mod du;
 mod duration;
 mod env;
+mod find;
 mod format;
 mod glob;
 mod id;
@@ -21,7 +21,6 @@ mod mkdir;
 mod mkfifo;
 mod mktemp;
 mod mode;
-mod mv;
 mod nice;
 mod nohup;
 mod pgrep;
@@ -61,11 +60,11 @@ pub const APPLETS: &[Applet] = &[
     ("chgrp", chown::chgrp),
     ("chmod", chmod::main),
     ("chown", chown::main),
-    ("dd", dd::main),
     ("df", df::main),
     ("dir", ls::dir),
     ("du", du::main),
     ("env", env::main),
+    ("find", find::main),
     ("groups", id::groups),
     ("hostname", uname::hostname),
     ("id", id::main),
@@ -75,7 +74,6 @@ pub const APPLETS: &[Applet] = &[
     ("mkdir", mkdir::main),
     ("mkfifo", mkfifo::main),
     ("mktemp", mktemp::main),
-    ("mv", mv::main),
     ("nice", nice::main),
     ("nohup", nohup::main),
     ("nproc", uname::nproc),

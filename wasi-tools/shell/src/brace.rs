@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use crate::ast::{Bytes, Part};
+use crate::ast::{Bytes, Param, ParamName, ParamOp, Part};
+use crate::parser::is_name_byte;
 
 /// Words above which an expansion is refused.
 const MAX_WORDS: usize = 1 << 20;
@@ -55,7 +56,17 @@ fn join(atoms: Vec<Atom>) -> Vec<Part> {
     };
     for atom in atoms {
         match atom {
-            Atom::Byte(b) => text.push(b),
+            Atom::Byte(b) => {
+                if text.is_empty()
+                    && is_name_byte(b)
+                    && let Some(longer) = parts.last().and_then(|part| lengthened(part, b))
+                {
+                    parts.pop();
+                    parts.push(longer);
+                } else {
+                    text.push(b);
+                }
+            }
             Atom::Part(part) => {
                 flush(&mut text, &mut parts);
                 parts.push(part);
@@ -64,6 +75,27 @@ fn join(atoms: Vec<Atom>) -> Vec<Part> {
     }
     flush(&mut text, &mut parts);
     parts
+}
+
+/// `$name` with one more byte: bash expands braces in the text, before it looks for parameters.
+fn lengthened(part: &Part, b: u8) -> Option<Part> {
+    let Part::Param(param) = part else {
+        return None;
+    };
+    let ParamName::Variable(name) = &param.name else {
+        return None;
+    };
+    if param.raw.get(1) == Some(&b'{') {
+        return None;
+    }
+    let raw: Rc<[u8]> = [&*param.raw, &[b]].concat().into();
+    Some(Part::Param(Rc::new(Param {
+        name: ParamName::Variable([name.as_slice(), &[b]].concat()),
+        index: None,
+        indirect: false,
+        op: ParamOp::None,
+        raw,
+    })))
 }
 
 fn byte(atom: &Atom) -> Option<u8> {

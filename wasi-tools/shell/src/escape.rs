@@ -252,6 +252,9 @@ pub(crate) fn ansi_quote(text: &[u8]) -> Bytes {
 
 /// `'…'`, with `'\''` for a quote.
 pub(crate) fn single_quote(text: &[u8]) -> Bytes {
+    if text == b"'" {
+        return b"\\'".to_vec();
+    }
     let mut out = b"'".to_vec();
     for &b in text {
         if b == b'\'' {

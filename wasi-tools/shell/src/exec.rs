@@ -41,9 +41,6 @@ impl Shell {
                             self.st.status = code;
                             self.guarded = 0;
                             self.loops = 0;
-                            if self.on(opt::ERREXIT) && self.st.subshell == 0 && code != 0 {
-                                return Err(Flow::Exit(code));
-                            }
                         }
                         Err(Flow::Break(_) | Flow::Continue(_)) if top => status = 0,
                         Err(flow) => return Err(flow),

@@ -236,13 +236,15 @@ impl Shell {
     pub(crate) fn param_value(&mut self, param: &Param) -> Result<Val, Flow> {
         if param.indirect {
             if let (ParamName::Variable(name), None) = (&param.name, &param.index)
-                && let Some(var) = self.st.vars.get(name)
-                && var.has(attr::NAMEREF)
+                && self.is_nameref(name)
             {
-                // The name that a nameref refers to.
-                return Ok(var
-                    .scalar()
-                    .map_or(Val::Unset, |text| Val::One(text.clone())));
+                // The name that the last of a chain of namerefs refers to.
+                let (target, index) = self.resolve(name);
+                return Ok(match index {
+                    Some(index) => Val::One([target.as_slice(), b"[", &index, b"]"].concat()),
+                    None if target == *name => Val::Unset,
+                    None => Val::One(target),
+                });
             }
             let direct_index = match &param.index {
                 Some(Index::Expr(word)) => Some(Index::Expr(word.clone())),
@@ -252,6 +254,7 @@ impl Shell {
             };
             let text = match self.value_of(&param.name, direct_index.as_ref())? {
                 Val::One(text) => text,
+                Val::Many { items, .. } if items.is_empty() => return Ok(Val::Unset),
                 Val::Many { items, .. } => items.join(&b' '),
                 Val::Unset => {
                     if let ParamName::Variable(name) = &param.name
@@ -405,7 +408,22 @@ impl Shell {
             }
             _ => {}
         }
-        let value = self.param_value(param)?;
+        let mut value = self.param_value(param)?;
+        if let ParamName::Variable(name) = &param.name
+            && (param.index.is_some() || matches!(param.op, ParamOp::Length))
+            && !param.indirect
+            && self.is_nameref(name)
+            && self.resolve(name).1.is_some()
+        {
+            // bash looks for a variable with brackets in its name, and finds none.
+            value = match value {
+                Val::Many { star, .. } => Val::Many {
+                    items: Vec::new(),
+                    star,
+                },
+                _ => Val::One(Bytes::new()),
+            };
+        }
         if matches!(value, Val::Unset)
             && self.on(opt::NOUNSET)
             && !matches!(param.op, ParamOp::Transform(b'a' | b'A'))
@@ -625,9 +643,19 @@ impl Shell {
                         other => other,
                     });
                 };
-                let Some(var) = self.lookup(&name) else {
+                let (name, _) = self.resolve(&name);
+                let Some(mut var) = self.lookup(&name) else {
                     return Ok(Val::Unset);
                 };
+                if let (Some(Index::Expr(_)), Val::One(text)) = (&param.index, &value) {
+                    // The attributes of the array with the value of the element.
+                    var.attrs |= if var.is_assoc() {
+                        attr::ASSOC
+                    } else {
+                        attr::INDEXED
+                    };
+                    var.value = Value::Str(Rc::new(text.clone()));
+                }
                 Ok(Val::One(Self::declaration(
                     &name,
                     &var,

@@ -16,6 +16,13 @@ use crate::vars::{Assoc, Scope, ScopeKind, Value, Var};
 
 /// The descriptor from which a subshell reads its state.
 pub(crate) const STATE_FD: i32 = 255;
+/// The number for it that the limit of open files allows.
+pub(crate) fn state_fd() -> i32 {
+    let limit = sandbar_guest::process::limit(sandbar_guest::process::Resource::OpenFiles);
+    let half = limit.map_or(u64::MAX, |limit| limit.soft / 2);
+    i32::try_from(half).map_or(STATE_FD, |half| half.min(STATE_FD))
+}
+
 /// Version of the format; another one is refused.
 const VERSION: u64 = 1;
 /// Largest state that is read, in bytes.
@@ -343,7 +350,6 @@ pub(crate) fn decode(shell: &mut Shell, bytes: &[u8], purpose: Purpose) -> Optio
             shell.guarded = u32::from(flag(4));
             shell.st.name = name;
             shell.st.subshell += 1;
-            shell.st.traps.remove(&TrapKind::Exit);
             shell.st.traps_shown_only = true;
             // Two subshells must not draw the same numbers.
             shell.st.random = shell

@@ -55,7 +55,8 @@ impl Input for TextInput {
             .map_or(rest.len(), |at| at + 1);
         buffer.extend_from_slice(&rest[..length]);
         self.position += length;
-        if self.complete && buffer.last() != Some(&b'\n') {
+        let open = buffer.iter().rev().take_while(|&&b| b == b'\\').count() % 2 == 1;
+        if self.complete && buffer.last() != Some(&b'\n') && !open {
             buffer.push(b'\n');
         }
         true

@@ -282,6 +282,9 @@ fn import_environment(shell: &mut Shell) {
     if vars.get(b"PATH").is_none() {
         vars.insert(b"PATH", Var::string(DEFAULT_PATH.to_vec()));
     }
+    if vars.get(b"SHELL").is_none() {
+        vars.insert(b"SHELL", Var::string(b"/bin/bash".to_vec()));
+    }
     if vars.get(b"TERM").is_none() {
         vars.insert(b"TERM", Var::string(b"dumb".to_vec()));
     }
@@ -381,6 +384,7 @@ fn start(shell: &mut Shell, invocation: &Invocation) -> Exec {
     }
     let script = (!invocation.command && !shell.reads_stdin).then(|| operands.remove(0));
     shell.st.params = Rc::new(operands);
+    shell.st.last_arg = script.clone().unwrap_or_else(|| shell.st.name.clone());
     resume(shell, invocation);
     startup_files(shell, invocation)?;
     let input: Box<dyn Input> = match (text, script) {

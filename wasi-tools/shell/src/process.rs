@@ -154,7 +154,6 @@ impl Shell {
         let last = std::mem::take(&mut self.last_command);
         let sinks = self.sinks.clone();
         self.st.subshell += 1;
-        self.st.traps.remove(&TrapKind::Exit);
         self.st.traps_shown_only = true;
         let result = run(self);
         let mut status = match result {
@@ -333,12 +332,12 @@ impl Shell {
             Flow::Discard(254)
         };
         let (read, write) = sys::private_pipe().map_err(|error| fail(self, error))?;
-        let number = handover::STATE_FD;
+        let number = handover::state_fd();
         let option = format!("--sandbar-subshell={number}");
         let mut spawn = Spawn::new(self.own_program());
         spawn
             .args([b"bash".as_slice(), option.as_bytes()])
-            .env(self.st.vars.environment())
+            .env(self.environment(b"/usr/bin/bash"))
             .all_fds(true)
             .fd(Fd(number), Fd(read));
         for (child, parent) in fds {
@@ -703,11 +702,17 @@ impl Shell {
         }
         self.st.last_background = child.pid;
         // Programs inherit it, above the numbers that scripts use; it is closed after the command.
-        let number = sandbar_guest::Fd(mine)
-            .dup(63, sys::OnExec::Keep)
-            .map_or(mine, |fd| fd.0);
+        let number = (20..=63)
+            .rev()
+            .find(|fd| !sys::is_open(*fd))
+            .unwrap_or(mine);
         if number != mine {
+            let moved = sys::dup2(mine, number);
             sys::close(mine);
+            if let Err(error) = moved {
+                self.error(&[b"process substitution: ", sys::message(error).as_bytes()].concat());
+                return Err(Flow::Discard(1));
+            }
         }
         self.process_fds.push(number);
         Ok(format!("/dev/fd/{number}").into_bytes())

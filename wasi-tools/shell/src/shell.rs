@@ -203,6 +203,8 @@ pub(crate) struct Shell {
     /// Nothing runs after the current command: it may take the process over.
     pub(crate) last_command: bool,
     pub(crate) nested_arith: u32,
+    /// A nameref that leads to itself was just followed.
+    pub(crate) circular: bool,
     /// The redirections of a compound command have just failed, which `set -e` looks at.
     pub(crate) redirect_failed_now: bool,
     /// Per subshell that runs in this process: what `exec` with redirections changed.
@@ -274,6 +276,7 @@ impl Shell {
             parsing: None,
             last_command: false,
             nested_arith: 0,
+            circular: false,
             redirect_failed_now: false,
             subshell_saves: Vec::new(),
             array_args: Vec::new(),

@@ -56,7 +56,8 @@ impl Shell {
     /// What a nameref leads to: a name, perhaps with a subscript.
     pub(crate) fn resolve(&mut self, name: &[u8]) -> (Bytes, Option<Bytes>) {
         let mut current = name.to_vec();
-        for _ in 0..10 {
+        // As many as bash follows (NAMEREF_MAX).
+        for _ in 0..8 {
             match self.st.vars.get(&current) {
                 Some(var) if var.has(attr::NAMEREF) => {
                     let Some(target) = var.scalar().filter(|text| !text.is_empty()) else {
@@ -87,10 +88,11 @@ impl Shell {
             }
         }
         self.error(&[b"warning: ", name, b": circular name reference"].concat());
+        self.circular = true;
         (name.to_vec(), None)
     }
 
-    fn is_nameref(&self, name: &[u8]) -> bool {
+    pub(crate) fn is_nameref(&self, name: &[u8]) -> bool {
         self.st
             .vars
             .get(name)
@@ -187,6 +189,9 @@ impl Shell {
     ) -> Result<(), Flow> {
         if self.is_nameref(name) {
             let (target, index) = self.resolve(name);
+            if std::mem::take(&mut self.circular) {
+                return Err(Flow::Discard(1));
+            }
             if let Some(index) = index {
                 let key = self.key_of_text(&target, &index)?;
                 return self.assign(&target, Some(key), value, append);
@@ -232,9 +237,10 @@ impl Shell {
         } else {
             value
         };
-        let append = append && attrs & attr::INTEGER == 0;
+        let append =
+            append && attrs & (attr::INTEGER | attr::LOWER | attr::UPPER | attr::CAPITAL) == 0;
         let var = self.st.vars.entry(name);
-        if allexport {
+        if allexport && key.is_none() && !var.is_array() {
             var.attrs |= attr::EXPORT;
         }
         let bad_subscript = store(var, key, value, append);
@@ -278,7 +284,13 @@ impl Shell {
             }
             return Ok(number.to_string().into_bytes());
         }
-        Ok(crate::expand::change_case(value, attrs))
+        let old = match key {
+            _ if !append => None,
+            Some(key) => self.get_element(name, key),
+            None => self.get(name).map(|text| text.to_vec()),
+        };
+        let whole = [old.unwrap_or_default().as_slice(), value].concat();
+        Ok(crate::expand::change_case(&whole, attrs))
     }
 
     /// Replaces the whole of an array.
@@ -361,7 +373,7 @@ impl Shell {
             b"BASH_COMMAND" => Some(Var::string(self.command_text.clone())),
             b"BASH_ARGV0" => Some(Var::string(self.st.name.clone())),
             b"BASH" => text("/usr/bin/bash"),
-            b"OSTYPE" => text("wasi"),
+            b"OSTYPE" => text("linux-gnu"),
             b"HOSTTYPE" => text("wasm32"),
             b"MACHTYPE" => text(MACHINE),
             b"HOSTNAME" => Some(Var::string(hostname())),
@@ -385,9 +397,8 @@ impl Shell {
             }
             b"DIRSTACK" => Some(indexed(self.dir_stack().into_iter())),
             b"FUNCNAME" => self.funcname(),
-            b"BASH_SOURCE" => {
-                Some(indexed(self.source_stack().into_iter())).filter(|v| !v.elements().is_empty())
-            }
+            b"BASH_SOURCE" => Some(indexed(self.source_stack().into_iter())),
+            b"BASH_ARGV" | b"BASH_ARGC" => Some(indexed(std::iter::empty())),
             b"BASH_LINENO" => {
                 let mut lines: Vec<Bytes> = self
                     .st
@@ -396,11 +407,8 @@ impl Shell {
                     .rev()
                     .map(|f| f.line.to_string().into_bytes())
                     .collect();
-                if !self.command_string || !lines.is_empty() {
+                if !self.command_string && !self.reads_stdin {
                     lines.push(b"0".to_vec());
-                }
-                if self.command_string && !lines.is_empty() {
-                    lines.pop();
                 }
                 Some(indexed(lines.into_iter()))
             }
@@ -504,7 +512,7 @@ impl Shell {
                 }
             })
             .collect();
-        if !self.command_string {
+        if !self.command_string && !self.reads_stdin {
             names.push(b"main".to_vec());
         }
         Some(indexed(names.into_iter()))
@@ -520,8 +528,6 @@ impl Shell {
             .collect();
         if !self.command_string && !self.reads_stdin {
             all.push(self.st.name.clone());
-        } else if self.reads_stdin && !all.is_empty() {
-            all.push(b"main".to_vec());
         }
         all
     }

@@ -22,11 +22,9 @@ impl Shell {
     /// Runs a simple command.
     pub(crate) fn simple(&mut self, simple: &Simple, redirs: &[Redir]) -> Exec {
         let last = std::mem::take(&mut self.last_command);
-        if self.st.traps.contains_key(&TrapKind::Debug) {
+        if self.trapping == 0 && !self.st.traps.is_empty() {
             self.set_command_text(simple);
             self.debug_trap()?;
-        } else if !self.st.traps.is_empty() && self.trapping == 0 {
-            self.set_command_text(simple);
         }
         self.substituted = None;
         let subs = self.process_fds.len();
@@ -60,11 +58,15 @@ impl Shell {
         if !simple.words.iter().any(|word| word.assign.is_some()) {
             return self.expand_words(&simple.words);
         }
-        let mut args = Vec::new();
+        let mut args: Vec<Bytes> = Vec::new();
         let mut declaration = None;
         for word in &simple.words {
             match &word.assign {
-                Some(assign) if declaration == Some(true) => {
+                Some(assign)
+                    if declaration == Some(true)
+                        && (args.first().is_some_and(|name| is_declaration(name))
+                            || matches!(assign.value, AssignValue::Array(_))) =>
+                {
                     let text = self.assignment_arg(assign)?;
                     if matches!(assign.value, AssignValue::Array(_)) {
                         self.array_args.push((args.len(), Rc::clone(assign)));
@@ -174,8 +176,22 @@ impl Shell {
         let AssignValue::Array(elements) = &assign.value else {
             return Ok(());
         };
-        let (name, _) = self.resolve(name);
-        let name = name.as_slice();
+        let (target, index) = self.resolve(name);
+        if std::mem::take(&mut self.circular) {
+            return Err(Flow::Discard(1));
+        }
+        if index.is_some() && self.is_nameref(name) {
+            let shown = self
+                .st
+                .vars
+                .get(name)
+                .and_then(Var::scalar)
+                .cloned()
+                .unwrap_or_default();
+            self.error(&[b"`", shown.as_slice(), b"': not a valid identifier"].concat());
+            return Err(Flow::Discard(1));
+        }
+        let name = target.as_slice();
         let current = self.st.vars.get(name).cloned().unwrap_or_default();
         if current.has(attr::READONLY) {
             self.error(&[name, b": readonly variable"].concat());
@@ -231,11 +247,7 @@ impl Shell {
         assoc: bool,
         append: bool,
     ) -> Result<(), Flow> {
-        let allexport = self.on(opt::ALLEXPORT);
         let var = self.st.vars.entry(name);
-        if allexport {
-            var.attrs |= attr::EXPORT;
-        }
         if !append {
             var.value = if assoc {
                 Value::Assoc(Rc::default())
@@ -313,6 +325,8 @@ impl Shell {
                         Ok(status)
                     }
                 }
+                // bash redirects a program in its child: the shell itself goes on.
+                Flow::Exit(_) if matches!(target, Target::Program) => Ok(1),
                 flow => Err(flow),
             };
         }
@@ -449,7 +463,10 @@ impl Shell {
         let loops = std::mem::take(&mut self.loops);
         let builtin = self.builtin.take();
         let set_local = self.st.set;
-        let result = self.command(&def.body);
+        let result = match self.enter_function(entry.trace) {
+            Ok(()) => self.command(&def.body),
+            Err(flow) => Err(flow),
+        };
         let result = match result {
             Err(Flow::Return(status)) => Ok(status),
             other => other,
@@ -474,6 +491,14 @@ impl Shell {
         self.st.trap_levels.retain(|_, level| *level <= gone);
         self.st.line = line;
         result
+    }
+
+    /// The DEBUG trap of a function that inherits it runs once more as the function is entered.
+    fn enter_function(&mut self, trace: bool) -> Result<(), Flow> {
+        if trace || self.on(opt::FUNCTRACE) {
+            self.debug_trap()?;
+        }
+        Ok(())
     }
 
     // ---- programs ----------------------------------------------------------------------------------------------
@@ -538,11 +563,29 @@ impl Shell {
             return Err(127);
         };
         let mut spawn = Spawn::new(&path);
-        spawn
-            .args(args)
-            .env(self.st.vars.environment())
-            .all_fds(true);
+        spawn.args(args).env(self.environment(&path)).all_fds(true);
         Ok(spawn)
+    }
+
+    /// The environment of a program: exported variables and functions, and the program's own path as `_`.
+    pub(crate) fn environment(&self, path: &[u8]) -> Vec<Bytes> {
+        let mut all = self.st.vars.environment();
+        all.push([b"_=".as_slice(), path].concat());
+        for (name, entry) in self.st.functions.iter().filter(|(_, entry)| entry.export) {
+            if let Some(def) = entry.function.def() {
+                let text = crate::printer::function_text(&def);
+                let body = text
+                    .strip_prefix(&**name)
+                    .unwrap_or(&text)
+                    .trim_ascii_start();
+                let body: Bytes = body.strip_prefix(b"() \n{").map_or_else(
+                    || body.to_vec(),
+                    |rest| [b"() { ".as_slice(), rest].concat(),
+                );
+                all.push([b"BASH_FUNC_".as_slice(), name, b"%%=", &body].concat());
+            }
+        }
+        all
     }
 
     /// Prints why a program could not be started; the status for it.
@@ -640,13 +683,13 @@ impl Shell {
             return Ok(self.spawn_failed(&args[0], Errno::ENOEXEC));
         }
         let mut spawn = Spawn::new(self.own_program());
-        let script_args: Vec<Bytes> = [b"bash".to_vec(), b"--".to_vec(), path]
+        let script_args: Vec<Bytes> = [b"bash".to_vec(), b"--".to_vec(), path.clone()]
             .into_iter()
             .chain(args[1..].iter().cloned())
             .collect();
         spawn
             .args(script_args)
-            .env(self.st.vars.environment())
+            .env(self.environment(&path))
             .all_fds(true);
         match self.spawn(spawn) {
             Ok(child) => self.wait_foreground(child),

@@ -11,6 +11,7 @@ use cap_std::fs::{Dir, File};
 use parking_lot::Mutex;
 
 use super::super::clock::now;
+use super::super::interned::Interned;
 use super::super::{
     AccessMode, DirEntry, FileStat, FileType, Inode, Name, NewInode, OpenFile, RenameFlags,
     SetAttributes, Timestamp, Writable,
@@ -267,18 +268,13 @@ impl HostInode {
         Ok(self.guest_stat(&host))
     }
 
-    fn account(&self, stored: u64) -> Arc<Account> {
-        let made = Account::new(&self.shared, self.id, stored);
-        self.shared.accounts.lock().get_or_insert(self.id, || made)
-    }
-
-    /// Gives back what an inode was charged whose last name was just removed.
-    fn release(&self, removed: &HostStat) {
+    /// Gives back what an inode was charged whose last name was just removed. The table of accounts is locked since before it was
+    /// looked at: whoever opens it now sees that it has no name.
+    fn release(&self, accounts: &Interned<HostId, Account>, removed: &HostStat) {
         if removed.stat.file_type == FileType::Directory {
             self.shared.quota().release(DIRECTORY_BYTES, 1);
         } else if removed.stat.nlink <= 1 {
-            let account = self.shared.accounts.lock().get(removed.id);
-            match account {
+            match accounts.get(removed.id) {
                 // Its contents live until it is closed.
                 Some(account) => account.abandon(),
                 None => self.shared.quota().release(removed.stored(), 0),
@@ -347,12 +343,14 @@ impl Inode for HostInode {
             let (parent, name) = self.location()?;
             os::open_file(&*parent.dir()?, Name::new(&name)?, access)?
         };
+        let mut accounts = self.shared.accounts.lock();
         let host = os::stat_file(&file)?;
         if host.id != self.id || host.stat.file_type != FileType::Regular {
             // Another file took the name since it was looked up.
             return Err(Errno::Stale);
         }
-        let account = self.account(host.stored());
+        let account = accounts.get_or_insert(host.id, || Account::new(&self.shared, &host));
+        drop(accounts);
         Ok(Arc::new(HostFile::new(file, account, permit)))
     }
 
@@ -417,12 +415,13 @@ impl Inode for HostInode {
 
     fn unlink(&self, _: &Writable<'_>, name: Name<'_>) -> SysResult<()> {
         let dir = self.dir()?;
+        let accounts = self.shared.accounts.lock();
         let removed = os::stat(&dir, name)?;
         if removed.stat.file_type == FileType::Directory {
             return Err(Errno::IsDirectory);
         }
         os::unlink(&dir, name)?;
-        self.release(&removed);
+        self.release(&accounts, &removed);
         Ok(())
     }
 
@@ -435,7 +434,7 @@ impl Inode for HostInode {
         let held = self.before_removal(&removed);
         os::remove_directory(&dir, name)?;
         orphaned(held);
-        self.release(&removed);
+        self.release(&self.shared.accounts.lock(), &removed);
         Ok(())
     }
 
@@ -455,6 +454,7 @@ impl Inode for HostInode {
             return Err(Errno::CrossDevice);
         }
         let (from_dir, to_dir) = (self.dir()?, target.dir()?);
+        let accounts = self.shared.accounts.lock();
         let old = os::stat(&from_dir, from)?;
         let new = match os::stat(&to_dir, to) {
             Ok(new) => Some(new),
@@ -477,7 +477,7 @@ impl Inode for HostInode {
                 self.shared.note_location(new.id, place(self, from));
             } else {
                 orphaned(held);
-                self.release(&new);
+                self.release(&accounts, &new);
             }
         }
         Ok(())

@@ -352,6 +352,10 @@ impl Inode for Node {
         Ok(self.kind_type())
     }
 
+    fn permission_bits(&self) -> SysResult<u32> {
+        Ok(self.mode.load(Ordering::Relaxed))
+    }
+
     fn set_attributes(&self, _: &Writable<'_>, change: &SetAttributes) -> SysResult<()> {
         self.pin();
         if let Some(mode) = change.mode {

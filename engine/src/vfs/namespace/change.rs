@@ -6,16 +6,17 @@
 use std::sync::Arc;
 
 use super::super::path::{self, Name};
+use super::super::place::{Here, Place};
 use super::super::resolve::{Ending, Last, Target};
 use super::super::{
-    Access, At, Confine, FileType, Follow, Inode, Namespace, NewInode, Place, RenameFlags,
-    Writable, permission,
+    Access, At, Confine, FileType, Follow, Inode, Namespace, NewInode, RenameFlags, Writable,
+    permission,
 };
 use crate::errno::{Errno, SysResult};
 
 /// A name that was free when it was looked up.
 struct Free {
-    directory: Place,
+    directory: Here,
     name: Box<[u8]>,
 }
 
@@ -143,9 +144,9 @@ impl Namespace {
         if flags.contains(RenameFlags::NO_REPLACE | RenameFlags::EXCHANGE) {
             return Err(Errno::Invalid);
         }
-        let walk = &mut self.walk(&from);
+        let (mut walk, mut to_walk) = (self.walk(&from), self.walk(&to));
         let from = walk.parent(from.path)?;
-        let to = self.walk(&to).parent(to.path)?;
+        let to = to_walk.parent(to.path)?;
         if !Arc::ptr_eq(&from.directory.mount, &to.directory.mount) {
             return Err(Errno::CrossDevice);
         }
@@ -175,7 +176,16 @@ impl Namespace {
             Err(error) => return Err(error),
         };
         let exchange = flags.contains(RenameFlags::EXCHANGE);
-        check_shape((&from, &old), (&to, new.as_ref()), exchange)?;
+        check_slashes((&from, &old), (&to, new.as_ref()), exchange)?;
+        let moves = old.is_directory || new.as_ref().is_some_and(|new| new.is_directory);
+        let places = if moves {
+            Some((walk.place()?, to_walk.place()?))
+        } else {
+            None
+        };
+        if let Some((from, to)) = &places {
+            check_shape((from, &old), (to, new.as_ref()), exchange)?;
+        }
         if new.as_ref().is_some_and(|new| new.ino == old.ino) {
             return Ok(());
         }
@@ -193,17 +203,18 @@ impl Namespace {
                 return Err(Errno::Busy);
             }
         }
-        let moves = old.is_directory || new.as_ref().is_some_and(|new| new.is_directory);
         let _moving = moves.then(|| self.moving.lock());
         let to_inode = &to.directory.inode;
         from.directory
             .inode
             .rename(&writable, old_name, to_inode, new_name, flags)?;
-        if old.is_directory {
-            self.parents.moved(&*old.inode, &to.directory, new_name)?;
-        }
-        if let Some(new) = new.filter(|new| exchange && new.is_directory) {
-            self.parents.moved(&*new.inode, &from.directory, old_name)?;
+        if let Some((from, to)) = &places {
+            if old.is_directory {
+                self.parents.moved(old.ino, to, new_name);
+            }
+            if let Some(new) = new.filter(|new| exchange && new.is_directory) {
+                self.parents.moved(new.ino, from, old_name);
+            }
         }
         Ok(())
     }
@@ -260,25 +271,34 @@ impl Entry {
     }
 }
 
-/// What slashes and the tree's shape forbid.
-fn check_shape(
+/// Slashes behind a name ask for a directory.
+fn check_slashes(
     (from, old): (&Ending, &Entry),
     (to, new): (&Ending, Option<&Entry>),
     exchange: bool,
 ) -> SysResult<()> {
-    let dev = from.directory.mount.dev();
     if exchange && to.slash && new.is_some_and(|new| !new.is_directory) {
         return Err(Errno::NotDirectory);
     }
     if !old.is_directory && (from.slash || (to.slash && !exchange)) {
         return Err(Errno::NotDirectory);
     }
-    if old.is_directory && to.directory.is_within(dev, old.ino)? {
+    Ok(())
+}
+
+/// A directory does not move into itself, nor takes the place of one that it is in.
+fn check_shape(
+    (from, old): (&Place, &Entry),
+    (to, new): (&Place, Option<&Entry>),
+    exchange: bool,
+) -> SysResult<()> {
+    let dev = from.mount.dev();
+    if old.is_directory && to.is_within(dev, old.ino)? {
         return Err(Errno::Invalid);
     }
     if let Some(new) = new
         && new.is_directory
-        && from.directory.is_within(dev, new.ino)?
+        && from.is_within(dev, new.ino)?
     {
         return Err(if exchange {
             Errno::Invalid

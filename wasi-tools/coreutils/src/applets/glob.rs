@@ -1,20 +1,42 @@
-//! Patterns of names: `*`, `?`, `[…]` and `\`.
+//! Patterns of names: `*`, `?`, `[…]` with ranges and classes, and `\`.
 
-/// Whether the pattern matches the whole name. A dot at the start must be matched by a dot.
+/// How a pattern is matched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Rules {
+    /// A dot at the start must be matched by a dot.
+    pub(super) period: bool,
+    /// Upper and lower case are the same.
+    pub(super) ignore_case: bool,
+}
+
+/// Whether the pattern matches the whole name as `ls` and shells do: hidden names only with a dot.
 pub(super) fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    if name.starts_with(b".") && !pattern.starts_with(b".") {
+    matches_by(
+        pattern,
+        name,
+        Rules {
+            period: true,
+            ignore_case: false,
+        },
+    )
+}
+
+/// Whether the pattern matches the whole name by these rules.
+pub(super) fn matches_by(pattern: &[u8], name: &[u8], rules: Rules) -> bool {
+    if rules.period && name.starts_with(b".") && !pattern.starts_with(b".") {
         return false;
     }
-    // After a mismatch the last star takes one byte more; earlier stars need not be tried again.
+    let (pattern, name) = (characters(pattern), characters(name));
+    // After a mismatch the last star takes one more; earlier stars need not be tried again.
     let (mut at, mut in_name) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     loop {
-        if pattern.get(at) == Some(&b'*') {
+        if pattern.get(at) == Some(&'*') {
             star = Some((at + 1, in_name));
             at += 1;
             continue;
         }
-        match (step(pattern, at, name.get(in_name)), star) {
+        match (step(&pattern, at, name.get(in_name), rules), star) {
             (Some(next), _) if in_name < name.len() => (at, in_name) = (next, in_name + 1),
             _ if at == pattern.len() && in_name == name.len() => return true,
             (_, Some((after, from))) if from < name.len() => {
@@ -26,47 +48,107 @@ pub(super) fn matches(pattern: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// Where the pattern goes on when its part at `at` matches the byte.
-fn step(pattern: &[u8], at: usize, byte: Option<&u8>) -> Option<usize> {
-    let byte = *byte?;
-    match pattern.get(at)? {
-        b'?' => Some(at + 1),
-        b'\\' => pattern
-            .get(at + 1)
-            .filter(|escaped| **escaped == byte)
-            .map(|_| at + 2),
-        b'[' => match set(pattern, at + 1, byte) {
+/// The last plane's private characters stand for bytes that are no text.
+const NO_TEXT: u32 = 0x10_ff00;
+
+fn characters(text: &[u8]) -> Vec<char> {
+    let mut characters = Vec::new();
+    for chunk in text.utf8_chunks() {
+        characters.extend(chunk.valid().chars());
+        let bytes = chunk.invalid().iter();
+        characters.extend(bytes.filter_map(|byte| char::from_u32(NO_TEXT + u32::from(*byte))));
+    }
+    characters
+}
+
+fn same(one: char, other: char, rules: Rules) -> bool {
+    one == other || (rules.ignore_case && one.to_lowercase().eq(other.to_lowercase()))
+}
+
+/// Where the pattern goes on when its part at `at` matches the character.
+fn step(pattern: &[char], at: usize, character: Option<&char>, rules: Rules) -> Option<usize> {
+    let character = *character?;
+    match *pattern.get(at)? {
+        '?' => Some(at + 1),
+        '\\' => match pattern.get(at + 1) {
+            Some(escaped) => same(*escaped, character, rules).then_some(at + 2),
+            None => (character == '\\').then_some(at + 1),
+        },
+        '[' => match set(pattern, at + 1, character, rules) {
             Some((true, next)) => Some(next),
             Some((false, _)) => None,
-            // Without its end a bracket is an ordinary byte.
-            None => (byte == b'[').then_some(at + 1),
+            // Without its end a bracket is an ordinary character.
+            None => (character == '[').then_some(at + 1),
         },
-        literal => (*literal == byte).then_some(at + 1),
+        literal => same(literal, character, rules).then_some(at + 1),
     }
 }
 
-/// Whether a set that starts at `at` holds the byte, and where the pattern goes on.
-fn set(pattern: &[u8], at: usize, byte: u8) -> Option<(bool, usize)> {
-    let negated = matches!(pattern.get(at), Some(b'!' | b'^'));
+/// Whether a set that starts at `at` holds the character, and where the pattern goes on.
+fn set(pattern: &[char], at: usize, character: char, rules: Rules) -> Option<(bool, usize)> {
+    let negated = matches!(pattern.get(at), Some('!' | '^'));
     let start = at + usize::from(negated);
+    let other_case = if character.is_uppercase() {
+        character.to_ascii_lowercase()
+    } else {
+        character.to_ascii_uppercase()
+    };
+    let within = |low: char, high: char| {
+        (low..=high).contains(&character)
+            || (rules.ignore_case && (low..=high).contains(&other_case))
+    };
     let mut at = start;
     let mut found = false;
     loop {
-        let low = *pattern.get(at)?;
-        if low == b']' && at > start {
+        let mut low = *pattern.get(at)?;
+        if low == ']' && at > start {
             return Some((found != negated, at + 1));
         }
-        let range = pattern.get(at + 1) == Some(&b'-')
-            && pattern.get(at + 2).is_some_and(|high| *high != b']');
+        if low == '['
+            && pattern.get(at + 1) == Some(&':')
+            && let Some((in_class, next)) = class(pattern, at + 2, character)
+        {
+            found |= in_class;
+            at = next;
+            continue;
+        }
+        if low == '\\' && pattern.get(at + 1).is_some() {
+            at += 1;
+            low = *pattern.get(at)?;
+        }
+        let range = pattern.get(at + 1) == Some(&'-')
+            && pattern.get(at + 2).is_some_and(|high| *high != ']');
         if range {
-            let high = *pattern.get(at + 2)?;
-            found |= (low..=high).contains(&byte);
+            found |= within(low, *pattern.get(at + 2)?);
             at += 3;
         } else {
-            found |= low == byte;
+            found |= within(low, low);
             at += 1;
         }
     }
+}
+
+/// Whether a class `name:]` holds the character, and where the pattern goes on.
+fn class(pattern: &[char], at: usize, character: char) -> Option<(bool, usize)> {
+    let rest = pattern.get(at..)?;
+    let len = rest.windows(2).position(|pair| pair == [':', ']'])?;
+    let name: String = rest.get(..len)?.iter().collect();
+    let holds = match name.as_str() {
+        "alpha" => character.is_alphabetic(),
+        "digit" => character.is_ascii_digit(),
+        "alnum" => character.is_alphanumeric(),
+        "lower" => character.is_lowercase(),
+        "upper" => character.is_uppercase(),
+        "space" => character.is_whitespace(),
+        "blank" => matches!(character, ' ' | '\t'),
+        "punct" => character.is_ascii_punctuation(),
+        "cntrl" => character.is_control(),
+        "xdigit" => character.is_ascii_hexdigit(),
+        "print" => !character.is_control(),
+        "graph" => !character.is_control() && !character.is_whitespace(),
+        _ => return None,
+    };
+    Some((holds, at + len + 2))
 }
 
 #[cfg(test)]
@@ -84,6 +166,8 @@ mod tests {
             ("*.o", "x.y.o"),
             ("[]]", "]"),
             (".*", ".x"),
+            ("?", "é"),
+            ("[[:digit:]a]*", "1b"),
         ] {
             assert!(
                 matches(pattern.as_bytes(), name.as_bytes()),
@@ -103,5 +187,10 @@ mod tests {
                 "{pattern} {name}"
             );
         }
+        let free = Rules {
+            period: false,
+            ignore_case: true,
+        };
+        assert!(matches_by(b"*B[c-d]", b".abD", free));
     }
 }

@@ -2,6 +2,8 @@
 
 mod directive;
 
+pub(super) use directive::system_kind;
+
 use std::ffi::OsString;
 
 use sandbar_guest::{

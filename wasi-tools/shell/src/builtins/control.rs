@@ -217,7 +217,7 @@ pub(super) fn exec(shell: &mut Shell, args: &[Bytes]) -> Exec {
     spawn.env(if parsed.has(b'c') {
         Vec::new()
     } else {
-        shell.st.vars.environment()
+        shell.environment(&path)
     });
     if shell.st.subshell > 0 && !shell.subshell_saves.is_empty() || !shell.captures.is_empty() {
         // A subshell in this process ends with the program instead of becoming it.
@@ -246,12 +246,12 @@ pub(super) fn exec(shell: &mut Shell, args: &[Bytes]) -> Exec {
         let mut script = Spawn::new(shell.own_program());
         script
             .args(
-                [b"bash".to_vec(), b"--".to_vec(), path]
+                [b"bash".to_vec(), b"--".to_vec(), path.clone()]
                     .into_iter()
                     .chain(argv[1..].iter().cloned()),
             )
             .all_fds(true);
-        script.env(shell.st.vars.environment());
+        script.env(shell.environment(&path));
         let error = script.exec();
         return cannot(shell, name, error);
     }

@@ -10,7 +10,6 @@ use crate::escape;
 use crate::options::{opt, shopt};
 use crate::parser::{Context, Parser, is_name};
 use crate::shell::{Exec, Flow, Shell};
-use crate::shell_vars::Key;
 use crate::vars::{Value, Var, attr};
 
 /// What the options of a declaration say.
@@ -59,8 +58,9 @@ impl Shell {
                 text.extend([b"=".as_slice(), &escape::transform_quote(value)].concat());
             }
             _ if !whole => {
-                let value = var.scalar().cloned().unwrap_or_default();
-                text.extend([b"=".as_slice(), &escape::transform_quote(&value)].concat());
+                if let Some(value) = var.scalar() {
+                    text.extend([b"=".as_slice(), &escape::transform_quote(value)].concat());
+                }
             }
             _ => text.extend([b"=".as_slice(), &array_text(var)].concat()),
         }
@@ -485,7 +485,7 @@ fn apply(shell: &mut Shell, wish: Wish, text: &[u8], array: Option<&Assign>) -> 
         shell.perform_array(&name, &assign)?;
     } else if let Some(value) = operand.value {
         let key = match operand.index {
-            Some(index) => Some(subscript(shell, &name, &index)?),
+            Some(index) => Some(shell.key_of_text(&name, &index)?),
             None => None,
         };
         shell.assign(&name, key, value, operand.append)?;
@@ -520,13 +520,6 @@ fn compound(shell: &Shell, operand: &Operand, name: &[u8]) -> Option<Assign> {
         Kind::Simple(simple) => simple.assigns.into_iter().next(),
         _ => None,
     }
-}
-
-fn subscript(shell: &mut Shell, name: &[u8], index: &[u8]) -> Result<Key, Flow> {
-    if shell.lookup(name).is_some_and(|var| var.is_assoc()) {
-        return Ok(Key::Text(index.to_vec()));
-    }
-    Ok(Key::Index(shell.arith_value(index)?))
 }
 
 /// `declare -g`: the variable that functions hide.
@@ -634,6 +627,14 @@ fn marked(shell: &mut Shell, args: &[Bytes], bit: u16, allowed: &[u8]) -> Exec {
     } else {
         wish.on |= bit;
     }
+    if let Some(bad) = operands
+        .iter()
+        .find(|text| !wish.functions && operand(text).index.is_some())
+        .cloned()
+    {
+        shell.complain(&[b"`".as_slice(), &bad, b"': not a valid identifier"].concat());
+        return Ok(1);
+    }
     if wish.functions {
         let mut status = 0;
         for name in operands {
@@ -726,6 +727,9 @@ fn unset_one(
             shell.complain(&[b"`", text, b"': not a valid identifier"].concat());
             return Ok(false);
         }
+        return Ok(true);
+    }
+    if reference && !shell.is_nameref(base) {
         return Ok(true);
     }
     let (name, index) = if reference {

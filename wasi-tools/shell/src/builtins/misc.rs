@@ -144,7 +144,7 @@ pub(super) fn builtin(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let Some(name) = operands.first() else {
         return Ok(0);
     };
-    if let Some(builtin) = find(name) {
+    if let Some(builtin) = find(name).filter(|_| !shell.st.disabled.contains(name)) {
         shift_array_args(shell, parsed.next);
         shell.run_builtin(builtin, operands)
     } else {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::declare::array_text;
 use crate::ast::Bytes;
-use crate::options::{SET_OPTIONS, letter_bit, opt, set_bit, shopt_bit, shopts};
+use crate::options::{SET_OPTIONS, letter_bit, opt, set_bit, shopt, shopt_bit, shopts};
 use crate::shell::{Exec, Shell};
 
 impl Shell {
@@ -154,7 +154,7 @@ pub(super) fn shopt_builtin(shell: &mut Shell, args: &[Bytes]) -> Exec {
         } else if set_names {
             format!("{name:<15}\t{}\n", if value { "on" } else { "off" })
         } else {
-            format!("{name:<20}\t{}\n", if value { "on" } else { "off" })
+            format!("{name:<15}\t{}\n", if value { "on" } else { "off" })
         };
         shell.print(line.as_bytes());
     };
@@ -191,6 +191,10 @@ pub(super) fn shopt_builtin(shell: &mut Shell, args: &[Bytes]) -> Exec {
                 shell.switch(bit, on);
             } else {
                 let bit = shopt_bit(name).unwrap_or(0);
+                if bit == shopt::EXTDEBUG {
+                    // It brings the inheritance of traps with it.
+                    shell.switch(opt::FUNCTRACE | opt::ERRTRACE, on);
+                }
                 shell.st.shopt = if on {
                     shell.st.shopt | bit
                 } else {

@@ -153,12 +153,6 @@ impl Parser {
                 return Ok(Cond::Word(first));
             }
             if self.peek() == Some(b'\n') {
-                let line = self.line;
-                self.skip_newlines()?;
-                if self.peek().is_some() && self.at_cond_end() {
-                    return Ok(Cond::Word(first));
-                }
-                self.line = line;
                 return Err(self.cond_unexpected(
                     "unexpected token `newline', conditional binary operator expected",
                 ));

@@ -199,7 +199,7 @@ fn mount_point(path: &[u8]) -> Vec<u8> {
 }
 
 /// The type of the file system that a path is on, as `/proc/mounts` names it: the longest mount point that leads there.
-pub(super) fn system_kind(path: &[u8]) -> String {
+pub(in crate::applets) fn system_kind(path: &[u8]) -> String {
     let text = String::from_utf8_lossy(path).into_owned();
     let Ok(place) = std::fs::canonicalize(text) else {
         return String::new();
