@@ -37,13 +37,12 @@ async fn lookup(args: Vec<String>, io: CommandIo, files: Files) -> u8 {
     let mut code = 0;
     for word in &words {
         let article = ARTICLES.iter().find(|(name, _)| name == word);
-        let written = match article {
-            Some((name, text)) => io.write(format!("{name}: {text}\n")).await,
-            None => {
-                code = 1;
-                io.write_error(format!("lookup: nothing about `{word}`\n"))
-                    .await
-            }
+        let written = if let Some((name, text)) = article {
+            io.write(format!("{name}: {text}\n")).await
+        } else {
+            code = 1;
+            let complaint = format!("lookup: nothing about `{word}`\n");
+            io.write_error(complaint).await
         };
         // Nobody reads any more: a guest would end by SIGPIPE.
         if written.is_err() {

@@ -36,6 +36,7 @@ pub(crate) fn built(name: &str) -> PathBuf {
 /// # Panics
 /// When it cannot be read.
 #[track_caller]
+#[expect(clippy::panic, reason = "a test without its file has failed")]
 fn text(path: &str) -> String {
     match std::fs::read_to_string(root().join(path)) {
         Ok(text) => text,
@@ -70,12 +71,21 @@ fn tracked() -> Vec<String> {
 
 /// The documents: every Markdown file.
 fn documents() -> Vec<String> {
+    kept("md")
+}
+
+/// The sources in Rust.
+fn sources() -> Vec<String> {
+    kept("rs")
+}
+
+fn kept(extension: &str) -> Vec<String> {
     tracked()
         .into_iter()
         .filter(|path| {
             Path::new(path)
                 .extension()
-                .is_some_and(|extension| extension == "md")
+                .is_some_and(|is| is == extension)
         })
         .collect()
 }

@@ -13,6 +13,7 @@ fn root() -> &'static Path {
 
 /// Puts a compiled guest of `tests/guests` into the sandbox, where it can be run.
 #[track_caller]
+#[expect(clippy::panic, reason = "a test without its guest has failed")]
 fn install(sandbox: &Sandbox, name: &str) {
     let path = root().join("out/guests").join(format!("{name}.wasm"));
     let module = fs::read(&path).unwrap_or_else(|error| {

@@ -169,6 +169,7 @@ async fn a_child_inherits_what_it_is_told_to() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn what_cannot_be_spawned_says_why() {
     let (kernel, mut guest) = aware();
     kernel.write("/bin/text", b"echo", 0o755);

@@ -269,7 +269,7 @@ fn commands() -> BTreeMap<String, (String, String)> {
         let source = first_quoted(field("source:")).expect("a source");
         let origin = match source {
             source if source.ends_with("/sandbar") => {
-                format!("ours: [`wasi-tools/shell`](../../wasi-tools/shell/src/lib.rs)")
+                "ours: [`wasi-tools/shell`](../../wasi-tools/shell/src/lib.rs)".to_owned()
             }
             _ => format!(
                 "{}, as it is",

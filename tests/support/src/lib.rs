@@ -50,7 +50,7 @@ pub fn sandbox_with(change: impl FnOnce(&mut Limits)) -> Sandbox {
 #[track_caller]
 #[expect(clippy::panic, reason = "a test whose command does not start has failed")]
 pub fn bash(sandbox: &Sandbox, script: &str) -> Output {
-    let command = sandbox.bash(script).timeout(std::time::Duration::from_secs(60));
+    let command = sandbox.bash(script).timeout(std::time::Duration::from_mins(1));
     match command.output_blocking() {
         Ok(output) => output,
         Err(error) => panic!("bash did not start: {error}"),
