@@ -1,5 +1,7 @@
 //! What the tests and the benches share: engines, sandboxes and hostile guests.
 
+pub mod figure;
+
 use std::sync::OnceLock;
 
 use sandbar::{Engine, Limits, Output, Sandbox};
