@@ -1,6 +1,10 @@
 //! What the tests and the benches share: engines, sandboxes and hostile guests.
 
+<<<<<<< HEAD
 pub mod programs;
+=======
+pub mod figure;
+>>>>>>> bench
 
 use std::sync::OnceLock;
 
