@@ -125,7 +125,10 @@ impl Wasm {
             preopens.push((dir.name.clone().into_bytes(), at.into_bytes()));
         }
         // A module without directories finds nothing opened, as with wasmtime.
-        for own in ["/dev", "/proc"].into_iter().filter(|_| !self.dirs.is_empty()) {
+        for own in ["/dev", "/proc"]
+            .into_iter()
+            .filter(|_| !self.dirs.is_empty())
+        {
             if !self.dirs.iter().any(|dir| dir.name == own) {
                 preopens.push((own.into(), own.into()));
             }
