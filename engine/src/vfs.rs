@@ -12,7 +12,6 @@
 //!   number.
 //! - Nothing here waits: calls that can block on another process (pipes, FIFOs) are `crate::process`'s.
 
-mod clock;
 mod devices;
 mod host_dir;
 mod image;

@@ -6,12 +6,12 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::clock::now;
 use super::{
     AccessMode, DirEntry, FileStat, FileSystem, FileType, Inode, MagicLink, MemoryFs, Name,
     OpenFile, Quota, StatFs, SyncScope, Timestamp, Writable,
 };
 use crate::errno::{Errno, SysResult};
+use crate::host::realtime_ns as now;
 
 /// `/dev` of one sandbox.
 #[derive(Debug)]
@@ -234,7 +234,7 @@ impl OpenFile for Node {
     fn read_at(&self, buffer: &mut [u8], _: u64) -> SysResult<usize> {
         match self.what {
             What::Null => return Ok(0),
-            What::Random | What::Urandom => getrandom::fill(buffer).map_err(|_| Errno::Io)?,
+            What::Random | What::Urandom => crate::host::random(buffer).map_err(|_| Errno::Io)?,
             _ => buffer.fill(0),
         }
         Ok(buffer.len())

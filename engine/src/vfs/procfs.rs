@@ -10,12 +10,12 @@ mod text;
 use std::any::Any;
 use std::sync::Arc;
 
-use super::clock::now;
 use super::{
     AccessMode, DirEntry, FileStat, FileSystem, FileType, Inode, MagicLink, MemoryFs, Name,
     OpenFile, Quota, StatFs, Timestamp,
 };
 use crate::errno::{Errno, SysResult};
+use crate::host::realtime_ns as now;
 
 /// What `uname -s` and `/proc/sys/kernel/ostype` say: programs choose their Unix code by it.
 pub const OS_TYPE: &str = "Linux";

@@ -10,7 +10,6 @@ use std::sync::{Arc, Weak};
 use cap_std::fs::{Dir, File};
 use parking_lot::Mutex;
 
-use super::super::clock::now;
 use super::super::interned::Interned;
 use super::super::{
     AccessMode, DirEntry, FileStat, FileType, Inode, Name, NewInode, OpenFile, RenameFlags,
@@ -20,6 +19,7 @@ use super::Shared;
 use super::file::{Account, HostFile};
 use super::os::{self, HostId, HostStat};
 use crate::errno::{Errno, SysResult};
+use crate::host::realtime_ns as now;
 
 /// Entries of one directory that are listed: a bound for the host's memory.
 const ENTRIES_MAX: usize = 1 << 20;

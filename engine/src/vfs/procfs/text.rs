@@ -23,7 +23,7 @@ fn ticks(ns: u64) -> u64 {
 /// A random UUID of version 4.
 pub(super) fn uuid() -> SysResult<String> {
     let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).map_err(|_| Errno::Io)?;
+    crate::host::random(&mut bytes).map_err(|_| Errno::Io)?;
     bytes[6] = (bytes[6] & 0x0f) | 0x40;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     let number = u128::from_be_bytes(bytes);
