@@ -112,14 +112,18 @@ impl EngineShared {
     /// Takes a place for one more sandbox.
     pub(crate) fn take_place(self: &Arc<Self>) -> Result<SandboxPlace> {
         let limit = self.ceilings.sandboxes;
-        let taken = self.sandboxes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
-            (count < limit).then_some(count + 1)
-        });
+        let taken = self
+            .sandboxes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+                (count < limit).then_some(count + 1)
+            });
         match taken {
             Ok(_) => Ok(SandboxPlace(Arc::clone(self))),
-            Err(_) => {
-                Err(ErrorKind::Ceiling { ceiling: "sandboxes", limit: limit as u64 }.into())
+            Err(_) => Err(ErrorKind::Ceiling {
+                ceiling: "sandboxes",
+                limit: limit as u64,
             }
+            .into()),
         }
     }
 }

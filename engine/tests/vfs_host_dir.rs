@@ -1,5 +1,8 @@
 //! Host directories: what a guest cannot reach, what it is charged, and what the host sees of it.
-#![expect(clippy::disallowed_methods, reason = "the host is the other side of these tests")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the host is the other side of these tests"
+)]
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

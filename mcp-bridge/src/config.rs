@@ -208,9 +208,31 @@ pub(crate) fn furnish(
     builder
 }
 
-/// The engine of this program: default image and cache, this program as the compiler of guests' own modules.
+/// Where this program keeps what must outlive it: `SANDBAR_STATE_DIR`, else `sandbar` in the user's directory for such things.
+pub(crate) fn state_dir() -> Option<PathBuf> {
+    let set = |variable: &str| {
+        std::env::var_os(variable)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let base = || {
+        let folder = if cfg!(target_os = "macos") {
+            "Library/Application Support"
+        } else {
+            ".local/state"
+        };
+        set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(folder)))
+    };
+    set("SANDBAR_STATE_DIR").or_else(|| Some(base()?.join("sandbar")))
+}
+
+/// The engine of this program: default image and cache, this program as the compiler of guests' own modules. No mount reaches
+/// what this program keeps.
 pub(crate) fn engine() -> Result<Engine, Failure> {
     let mut builder = Engine::builder();
+    if let Some(dir) = state_dir() {
+        builder = builder.protect(dir);
+    }
     match std::env::current_exe() {
         Ok(program) => builder = builder.compiler(program),
         Err(error) => tracing::warn!(%error, "guests' own modules are compiled in this process"),

@@ -16,12 +16,17 @@ fn root() -> &'static Path {
 #[expect(clippy::panic, reason = "a test without its guest has failed")]
 fn install(sandbox: &Sandbox, name: &str) {
     let path = root().join("out/guests").join(format!("{name}.wasm"));
-    let module = fs::read(&path).unwrap_or_else(|error| {
-        panic!("{}: {error}; `make image` compiles it", path.display())
-    });
+    let module = fs::read(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}; `make image` compiles it", path.display()));
     let place = format!("/data/{name}");
-    sandbox.files().write(&place, module).expect("the program is stored");
-    sandbox.files().set_mode(&place, 0o755).expect("it is made executable");
+    sandbox
+        .files()
+        .write(&place, module)
+        .expect("the program is stored");
+    sandbox
+        .files()
+        .set_mode(&place, 0o755)
+        .expect("it is made executable");
 }
 
 /// Compiles a guest's source for this machine and runs it in an empty directory; what it printed.
@@ -37,7 +42,10 @@ fn native_output(name: &str) -> String {
     assert!(compiled.success(), "the native twin of {name} compiles");
     let work = folder.path().join("work");
     fs::create_dir(&work).expect("a directory to start in");
-    let ran = Command::new(&program).current_dir(work).output().expect("the twin runs");
+    let ran = Command::new(&program)
+        .current_dir(work)
+        .output()
+        .expect("the twin runs");
     String::from_utf8_lossy(&ran.stdout).into_owned()
 }
 
@@ -47,7 +55,10 @@ fn native_output(name: &str) -> String {
 fn a_c_program_sees_the_posix_that_it_sees_natively() {
     let sandbox = sandbox();
     install(&sandbox, "posix");
-    let ours = stdout_of(&sandbox, "mkdir /tmp/work && cd /tmp/work && /data/posix 2>&1; test $? = 5");
+    let ours = stdout_of(
+        &sandbox,
+        "mkdir /tmp/work && cd /tmp/work && /data/posix 2>&1; test $? = 5",
+    );
     assert_eq!(ours, native_output("posix").trim_end_matches('\n'));
 }
 

@@ -39,8 +39,12 @@ async fn a_child_is_talked_to_while_it_runs() {
 #[tokio::test]
 async fn a_megabyte_goes_in_and_out_at_once() {
     let sandbox = sandbox();
-    let mut child =
-        sandbox.command("cat").stdin(Stdio::Piped).stdout(Stdio::Piped).spawn().expect("starts");
+    let mut child = sandbox
+        .command("cat")
+        .stdin(Stdio::Piped)
+        .stdout(Stdio::Piped)
+        .spawn()
+        .expect("starts");
     let mut stdin = child.stdin.take().expect("piped");
     let mut stdout = child.stdout.take().expect("piped");
     let sent: Vec<u8> = (0..1_000_000_u32).map(|n| (n % 251) as u8).collect();
@@ -58,7 +62,9 @@ fn a_host_command_pipes_redirects_and_is_killed_like_any_program() {
     let sandbox = engine()
         .sandbox()
         .command("upper", |args, io, files| async move {
-            let Ok(text) = io.read_to_end(1 << 20).await else { return 1 };
+            let Ok(text) = io.read_to_end(1 << 20).await else {
+                return 1;
+            };
             let upper = String::from_utf8_lossy(&text).to_uppercase();
             let note = format!("{} bytes for {}\n", text.len(), args.join(" "));
             if files.write("note", note).is_err() || io.write(upper).await.is_err() {
@@ -70,26 +76,44 @@ fn a_host_command_pipes_redirects_and_is_killed_like_any_program() {
         .create()
         .expect("a sandbox");
     let script = "echo abc | upper x y > out; echo ${PIPESTATUS[1]}; cat out note; type -t upper; ls -l /usr/local/bin/upper | cut -c1-10";
-    assert_eq!(stdout_of(&sandbox, script), "3\nABC\n4 bytes for upper x y\nfile\n-rwxr-xr-x");
-    assert_eq!(stdout_of(&sandbox, "forever & sleep 0.05; kill %1; wait $!; echo $?"), "143");
+    assert_eq!(
+        stdout_of(&sandbox, script),
+        "3\nABC\n4 bytes for upper x y\nfile\n-rwxr-xr-x"
+    );
+    assert_eq!(
+        stdout_of(&sandbox, "forever & sleep 0.05; kill %1; wait $!; echo $?"),
+        "143"
+    );
 }
 
 #[test]
 fn a_report_says_what_was_used() {
     let sandbox = sandbox();
-    let output = sandbox.bash("head -c 1000 /dev/zero | wc -c").output_blocking().expect("runs");
+    let output = sandbox
+        .bash("head -c 1000 /dev/zero | wc -c")
+        .output_blocking()
+        .expect("runs");
     let report = output.report;
     assert!(report.processes >= 2 && report.processes <= 4, "{report:?}");
-    assert!(report.read_bytes >= 2000 && report.written_bytes >= 1000, "{report:?}");
+    assert!(
+        report.read_bytes >= 2000 && report.written_bytes >= 1000,
+        "{report:?}"
+    );
     assert!(report.peak_memory_bytes > 1 << 20, "{report:?}");
-    assert!(report.cpu <= report.wall * 4 && !report.cpu.is_zero(), "{report:?}");
+    assert!(
+        report.cpu <= report.wall * 4 && !report.cpu.is_zero(),
+        "{report:?}"
+    );
     assert_eq!(report.fuel, None);
 }
 
 #[test]
 fn output_beyond_the_limit_keeps_its_beginning_and_its_end() {
     let sandbox = sandbox();
-    let command = sandbox.command("seq").args(["1", "100000"]).output_bytes(1000);
+    let command = sandbox
+        .command("seq")
+        .args(["1", "100000"])
+        .output_bytes(1000);
     let captured = command.output_blocking().expect("runs").stdout;
     assert_eq!(captured.bytes.len(), 1000);
     let omitted = captured.omitted.expect("cut");
@@ -112,7 +136,10 @@ fn a_program_of_the_users_own_runs_from_the_workspace() {
             sandbar_test_support::programs::PRELUDE
         ),
     );
-    assert_eq!(stdout_of(&sandbox, "./hello | tr a-z A-Z; echo ${PIPESTATUS[0]}"), "HI THERE\n7");
+    assert_eq!(
+        stdout_of(&sandbox, "./hello | tr a-z A-Z; echo ${PIPESTATUS[0]}"),
+        "HI THERE\n7"
+    );
 }
 
 #[test]
@@ -121,7 +148,12 @@ fn files_of_two_sandboxes_do_not_meet() {
     one.files().write("secret", "x").expect("write");
     one.files().write("/tmp/secret", "x").expect("write");
     one.files().write("/usr/bin/secret", "x").expect("write");
-    for path in ["secret", "/tmp/secret", "/usr/bin/secret", "/data/workspace/secret"] {
+    for path in [
+        "secret",
+        "/tmp/secret",
+        "/usr/bin/secret",
+        "/data/workspace/secret",
+    ] {
         let error = two.files().read(path).expect_err("not there");
         assert_eq!(error.errno(), Some(Errno::NotFound), "{path}");
     }
@@ -154,7 +186,10 @@ async fn an_engine_is_dropped_inside_an_async_context_without_harm() {
 #[test]
 fn a_scratch_directory_is_gone_with_its_sandbox() {
     let scratch = tempfile::tempdir().expect("a directory");
-    let engine = Engine::builder().scratch_dir(scratch.path()).build().expect("an engine");
+    let engine = Engine::builder()
+        .scratch_dir(scratch.path())
+        .build()
+        .expect("an engine");
     let sandbox = engine.sandbox().create().expect("a sandbox");
     let output = sandbox
         .bash("mkdir -p a/b; echo x > a/b/f; chmod 000 a/b a")
@@ -183,21 +218,36 @@ fn a_command_can_be_ended_by_a_signal_of_the_embedder() {
     install(&sandbox, "spin", &program("(loop (br 0))"));
     let child = sandbox.command("./spin").spawn().expect("starts");
     child.signal(Signal::TERM);
-    assert_eq!(child.wait_blocking().status, ExitStatus::Signaled(Signal::TERM));
+    assert_eq!(
+        child.wait_blocking().status,
+        ExitStatus::Signaled(Signal::TERM)
+    );
 }
 
 #[test]
 fn a_sandbox_that_could_not_be_made_takes_no_place() {
     let mut ceilings = sandbar::Ceilings::default();
     ceilings.sandboxes = 1;
-    let engine = Engine::builder().ceilings(ceilings).build().expect("an engine");
+    let engine = Engine::builder()
+        .ceilings(ceilings)
+        .build()
+        .expect("an engine");
     let missing = "/no/such/directory";
     for _ in 0..3 {
-        assert!(engine.sandbox().workspace(missing, sandbar::MountMode::ReadOnly).create().is_err());
+        assert!(
+            engine
+                .sandbox()
+                .workspace(missing, sandbar::MountMode::ReadOnly)
+                .create()
+                .is_err()
+        );
     }
     let only = engine.sandbox().create().expect("the place is free");
     let second = engine.sandbox().create().expect_err("the ceiling is one");
-    assert_eq!(second.to_string(), "sandboxes: 1 are in use, which is the engine's ceiling");
+    assert_eq!(
+        second.to_string(),
+        "sandboxes: 1 are in use, which is the engine's ceiling"
+    );
     drop(only);
     assert_eq!(engine.sandboxes(), 0);
     engine.sandbox().create().expect("free again");

@@ -226,7 +226,10 @@ fn host_dir(path: &Path, options: HostDirOptions, missing: Missing) -> Result<Ar
         for part in ["workspace", "home"] {
             match dir.create_dir(part) {
                 Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-                    return Err(failed(format!("`{part}` cannot be made in it"), Some(error)));
+                    return Err(failed(
+                        format!("`{part}` cannot be made in it"),
+                        Some(error),
+                    ));
                 }
                 _ => {}
             }

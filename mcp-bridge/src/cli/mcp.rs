@@ -66,20 +66,7 @@ impl Mcp {
 
 /// Where the files of a named session are.
 fn session_directory(name: &str) -> Result<PathBuf, Failure> {
-    let set = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
-    let base = set("SANDBAR_STATE_DIR").map(PathBuf::from).or_else(|| {
-        let home = set("HOME").map(PathBuf::from);
-        let base = set("XDG_STATE_HOME").map(PathBuf::from).or_else(|| {
-            let folder = if cfg!(target_os = "macos") {
-                "Library/Application Support"
-            } else {
-                ".local/state"
-            };
-            Some(home?.join(folder))
-        });
-        Some(base?.join("sandbar"))
-    });
-    let base = base.ok_or_else(|| {
+    let base = config::state_dir().ok_or_else(|| {
         Failure::Usage("--session needs SANDBAR_STATE_DIR, XDG_STATE_HOME or HOME to be set".into())
     })?;
     Ok(base.join("sessions").join(name))

@@ -27,7 +27,7 @@ const DIRECTORIES_AT: &str = "/mnt";
 
 /// Run a WASI preview 1 module with the directories it is given and nothing else.
 ///
-/// The flags are wasmtime's. The module finds the given directories opened under the names they are given, besides /dev and
+/// The flags are wasmtime's. The module finds the given directories opened under the names they are given, and beside them /dev and
 /// /proc, and only the variables that are given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -124,7 +124,11 @@ impl Wasm {
             builder = builder.mount(&dir.host, &at, dir.mode);
             preopens.push((dir.name.clone().into_bytes(), at.into_bytes()));
         }
-        for own in ["/dev", "/proc"] {
+        // A module without directories finds nothing opened, as with wasmtime.
+        for own in ["/dev", "/proc"]
+            .into_iter()
+            .filter(|_| !self.dirs.is_empty())
+        {
             if !self.dirs.iter().any(|dir| dir.name == own) {
                 preopens.push((own.into(), own.into()));
             }

@@ -57,6 +57,10 @@ pub(super) async fn call(session: &Arc<Session>, arguments: &mut Arguments) -> T
         tokio::time::timeout(wait, running.wait()).await.ok();
     }
     let finished = running.finished();
+    if finished.is_some() {
+        // What it left in the background is no longer under its time limit, as with a command that was waited for.
+        running.let_go();
+    }
     let chars = session
         .config()
         .max_output_chars

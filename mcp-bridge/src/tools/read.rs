@@ -187,7 +187,7 @@ impl Page {
                 return Ok(page);
             }
             for part in chunk.split_inclusive(|byte| *byte == b'\n') {
-                // Of a line only what is shown is kept, and a little to say how long it is.
+                // A line may go on in the next chunk.
                 line.extend_from_slice(part);
                 if part.ends_with(b"\n") {
                     line.pop();

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::client::Client;
+use super::program::run_with;
 
 #[tokio::test]
 async fn a_new_name_opens_and_a_known_one_reaches() {
@@ -108,4 +109,26 @@ async fn a_named_session_keeps_its_files_and_has_one_server_at_a_time() {
             .contains("\ntoo\n")
     );
     client.stop().await;
+}
+
+#[test]
+fn what_is_kept_of_sessions_cannot_be_mounted() {
+    let home = tempfile::tempdir().expect("a directory");
+    let state = home.path().join("state");
+    std::fs::create_dir_all(state.join("sessions/notes")).expect("a directory");
+    for mounted in [&state, home.path()] {
+        let mount = format!("{}:/opt/state:rw", mounted.display());
+        let finished = run_with(&["run", "--mount", &mount, "--", "true"], "", |command| {
+            command.env("SANDBAR_STATE_DIR", &state)
+        });
+        if mounted == state {
+            assert_eq!(finished.code, Some(125), "{}", finished.stdout);
+        } else {
+            let list = ["run", "--mount", &mount, "--", "ls", "/opt/state/state"];
+            let inside = run_with(&list, "", |command| {
+                command.env("SANDBAR_STATE_DIR", &state)
+            });
+            assert_eq!(inside.stdout, "", "{}", inside.stderr);
+        }
+    }
 }

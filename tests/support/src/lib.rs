@@ -1,5 +1,6 @@
 //! What the tests and the benches share: engines, sandboxes and hostile guests.
 
+pub mod figure;
 pub mod programs;
 
 use std::sync::OnceLock;
@@ -48,9 +49,14 @@ pub fn sandbox_with(change: impl FnOnce(&mut Limits)) -> Sandbox {
 /// # Panics
 /// When it cannot be started.
 #[track_caller]
-#[expect(clippy::panic, reason = "a test whose command does not start has failed")]
+#[expect(
+    clippy::panic,
+    reason = "a test whose command does not start has failed"
+)]
 pub fn bash(sandbox: &Sandbox, script: &str) -> Output {
-    let command = sandbox.bash(script).timeout(std::time::Duration::from_mins(1));
+    let command = sandbox
+        .bash(script)
+        .timeout(std::time::Duration::from_mins(1));
     match command.output_blocking() {
         Ok(output) => output,
         Err(error) => panic!("bash did not start: {error}"),

@@ -16,8 +16,14 @@ pub const PRELUDE: &str = r#"
 #[track_caller]
 pub fn install(sandbox: &Sandbox, path: &str, text: &str) {
     let wasm = wat::parse_str(text).expect("the test's program is valid");
-    sandbox.files().write(path, wasm).expect("the program is stored");
-    sandbox.files().set_mode(path, 0o755).expect("the program is executable");
+    sandbox
+        .files()
+        .write(path, wasm)
+        .expect("the program is stored");
+    sandbox
+        .files()
+        .set_mode(path, 0o755)
+        .expect("the program is executable");
 }
 
 /// A program that runs `body` as its start function, with [`PRELUDE`].

@@ -6,6 +6,7 @@
 mod chmod;
 mod chown;
 mod cli;
+mod dd;
 mod df;
 mod du;
 mod duration;
@@ -32,6 +33,9 @@ mod regex;
 mod size;
 mod sleep;
 mod stat;
+mod sync;
+mod tac;
+mod tail;
 mod tee;
 mod test;
 mod text;
@@ -60,6 +64,7 @@ pub const APPLETS: &[Applet] = &[
     ("chgrp", chown::chgrp),
     ("chmod", chmod::main),
     ("chown", chown::main),
+    ("dd", dd::main),
     ("df", df::main),
     ("dir", ls::dir),
     ("du", du::main),
@@ -83,6 +88,9 @@ pub const APPLETS: &[Applet] = &[
     ("ps", ps::main),
     ("sleep", sleep::main),
     ("stat", stat::main),
+    ("sync", sync::main),
+    ("tac", tac::main),
+    ("tail", tail::main),
     ("tee", tee::main),
     ("test", test::main),
     ("time", time::main),

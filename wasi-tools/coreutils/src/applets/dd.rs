@@ -1,9 +1,8 @@
-//! `dd`: copies a file in blocks. Upstream's counts time in a thread, which guests do not have.
+//! `dd`: copies blocks, changing them on the way.
 
 mod operands;
 
-use std::ffi::OsString;
-use std::fmt::Write as _;
+use std::{ffi::OsString, time::Duration};
 
 use sandbar_guest::{
     Errno, Fd,
@@ -12,30 +11,32 @@ use sandbar_guest::{
     time,
 };
 
-use self::operands::{Conversion, Request, Status};
 use super::{
     cli::{self, Order, Outcome, Stop, Tool},
     quote::quote,
+    size::BlockSize,
 };
+use operands::{Operands, Status};
 
 static TOOL: Tool = Tool {
     name: "dd",
     help: "\
 Usage: dd [OPERAND]...
-Copies standard input to standard output in blocks.
+  or:  dd OPTION
+Copies a file in blocks.
 
-  bs=N            read and write up to N bytes at a time (default 512)
-  ibs=N, obs=N    the same for reading, for writing
-  if=FILE, of=FILE  instead of standard input, standard output
-  count=N         copy only N input blocks
-  skip=N, iseek=N  leave out N input blocks at the start
-  seek=N, oseek=N  leave out N output blocks at the start
-  conv=LIST       ucase, lcase, swab, sync, noerror, notrunc, nocreat, excl, fsync, fdatasync
-  iflag=LIST      fullblock, count_bytes, skip_bytes
-  oflag=LIST      append, seek_bytes
-  status=LEVEL    none, noxfer, progress (taken as the default)
-
-N may end in c, w, b, K, M, G, kB, MB, GB, or B for a count of bytes; N1xN2 is a product.
+  if=FILE of=FILE    read from and write to these, not standard input and output
+  bs=N ibs=N obs=N   read and write so many bytes at a time (default 512)
+  count=N            copy only N blocks of input
+  skip=N seek=N      skip N blocks of input or output first
+  conv=LIST          lcase, ucase, swab; sync: fill short blocks; noerror: go on after read errors; notrunc: keep what
+                     follows; excl, nocreat: the output must be new or there; fsync, fdatasync: wait for the disk
+  iflag=LIST         fullblock, skip_bytes, count_bytes, nofollow, nonblock
+  oflag=LIST         append, seek_bytes, nofollow, nonblock
+  status=LEVEL       none: say nothing; noxfer: no speed; progress: tell each second
+N may have c 1, w 2, b 512, kB 1000, K 1024, MB, M, ... behind it, and x for times.
+      --help         show this text
+      --version      show the version
 ",
     options: &[],
     order: Order::Any,
@@ -46,279 +47,355 @@ pub(super) fn main(args: Vec<OsString>) -> i32 {
     cli::status(run(args))
 }
 
-fn run(args: Vec<OsString>) -> Outcome {
-    let mut parser = TOOL.parse(args);
-    while parser.next()?.is_some() {}
-    let request = Request::parse(&TOOL, &parser.operands())?;
-    let started = time::monotonic();
-    let mut copy = Copy::open(&request)?;
-    let failed = copy.run(&request).is_err();
-    let failed = copy.end(&request).is_err() || failed;
-    let seconds = time::monotonic().saturating_sub(started).as_secs_f64();
-    copy.counts.report(request.status, seconds);
-    Ok(i32::from(failed))
-}
-
-/// Whole and partial blocks that were read and written.
+/// Whole and partial blocks, and bytes.
 #[derive(Default)]
-struct Counts {
-    whole_in: u64,
-    partial_in: u64,
-    whole_out: u64,
-    partial_out: u64,
-    bytes: u64,
+struct Count {
+    whole: u64,
+    partial: u64,
 }
 
-impl Counts {
-    fn report(&self, status: Status, seconds: f64) {
-        if status == Status::None {
-            return;
+impl Count {
+    fn add(&mut self, len: usize, size: usize) {
+        if len == size {
+            self.whole += 1;
+        } else {
+            self.partial += 1;
         }
-        let mut text = format!(
-            "{}+{} records in\n{}+{} records out\n",
-            self.whole_in, self.partial_in, self.whole_out, self.partial_out
-        );
-        if status == Status::Default {
-            let plural = if self.bytes == 1 { "byte" } else { "bytes" };
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "a rate for people, three digits of it"
-            )]
-            let rate = self.bytes as f64 / seconds.max(1e-9);
-            let written = writeln!(
-                text,
-                "{} {plural} copied, {seconds:.6} s, {}/s",
-                self.bytes,
-                human(rate)
-            );
-            debug_assert!(written.is_ok(), "a string accepts every write");
-        }
-        let _unwritable = Fd::STDERR.write_all(text.as_bytes());
     }
-}
-
-/// A number of bytes in decimal units, as GNU's dd prints a rate.
-fn human(mut bytes: f64) -> String {
-    let mut unit = "B";
-    for larger in ["kB", "MB", "GB", "TB"] {
-        if bytes < 1000.0 {
-            break;
-        }
-        bytes /= 1000.0;
-        unit = larger;
-    }
-    format!("{bytes:.1} {unit}")
 }
 
 struct Copy {
+    operands: Operands,
     input: Fd,
     output: Fd,
-    input_name: Vec<u8>,
-    output_name: Vec<u8>,
-    counts: Counts,
-    /// Bytes that wait for a whole output block.
-    pending: Vec<u8>,
+    read: Count,
+    written: Count,
+    bytes: u64,
+    start: Duration,
+    told: Duration,
+}
+
+fn run(args: Vec<OsString>) -> Outcome {
+    let mut parser = TOOL.parse(args);
+    while parser.next()?.is_some() {}
+    let operands = Operands::read(parser.operands())?;
+    let input = match &operands.input {
+        None => Fd::STDIN,
+        Some(path) => file::open(path, operands.input_flags | OpenFlags::CLOEXEC, 0)
+            .map_err(|errno| TOOL.fail(1, format!("failed to open {}: {errno}", quote(path))))?,
+    };
+    let output = open_output(&operands)?;
+    let start = time::monotonic();
+    let mut copy = Copy {
+        operands,
+        input,
+        output,
+        read: Count::default(),
+        written: Count::default(),
+        bytes: 0,
+        start,
+        told: start,
+    };
+    let copied = copy.position().and_then(|()| copy.copy());
+    let synced = copied.and_then(|()| copy.sync());
+    copy.tell();
+    synced.map(|()| 0)
+}
+
+fn open_output(operands: &Operands) -> Result<Fd, Stop> {
+    let Some(path) = &operands.output else {
+        return Ok(Fd::STDOUT);
+    };
+    let fail = |errno| TOOL.fail(1, format!("failed to open {}: {errno}", quote(path)));
+    let mut flags = OpenFlags::WRONLY | OpenFlags::CLOEXEC | operands.output_flags;
+    if !operands.no_create {
+        flags |= OpenFlags::CREAT;
+    }
+    if operands.exclusive {
+        flags |= OpenFlags::EXCL;
+    }
+    // With a seek only what follows is cut off, which is done below.
+    if !operands.no_truncate && operands.seek_bytes() == 0 {
+        flags |= OpenFlags::TRUNC;
+    }
+    let fd = file::open(path, flags, 0o666).map_err(fail)?;
+    let seek = operands.seek_bytes();
+    if !operands.no_truncate && seek > 0 && file::stat_fd(fd).is_ok_and(|stat| stat.is_file()) {
+        let cut = fd.truncate(seek);
+        cut.map_err(|errno| {
+            TOOL.fail(
+                1,
+                format!(
+                    "failed to truncate to {seek} bytes in output file {}: {errno}",
+                    quote(path)
+                ),
+            )
+        })?;
+    }
+    Ok(fd)
 }
 
 impl Copy {
-    fn open(request: &Request) -> Result<Self, Stop> {
-        let failed = |path: &[u8]| {
-            let shown = quote(path);
-            move |errno: Errno| TOOL.fail(1, format!("failed to open {shown}: {errno}"))
-        };
-        let input = match &request.input {
-            Some(path) => file::open(path, OpenFlags::RDONLY, 0).map_err(failed(path))?,
-            None => Fd::STDIN,
-        };
-        let output = match &request.output {
-            Some(path) => file::open(path, request.output_flags(), 0o666).map_err(failed(path))?,
-            None => Fd::STDOUT,
-        };
-        let mut copy = Self {
-            input,
-            output,
-            input_name: request
-                .input
-                .clone()
-                .unwrap_or_else(|| b"standard input".to_vec()),
-            output_name: request
-                .output
-                .clone()
-                .unwrap_or_else(|| b"standard output".to_vec()),
-            counts: Counts::default(),
-            pending: Vec::new(),
-        };
-        copy.seek(request)?;
-        Ok(copy)
+    fn input_name(&self) -> String {
+        self.operands
+            .input
+            .as_deref()
+            .map_or_else(|| String::from("'standard input'"), quote)
     }
 
-    /// Leaves out what `skip` and `seek` say. A file that is written anew ends where writing starts.
-    fn seek(&mut self, request: &Request) -> Result<(), Stop> {
-        if request.skip > 0
-            && self
-                .input
-                .seek(offset(request.skip), Whence::Current)
-                .is_err()
-        {
-            self.discard(request.skip)?;
+    fn output_name(&self) -> String {
+        self.operands
+            .output
+            .as_deref()
+            .map_or_else(|| String::from("'standard output'"), quote)
+    }
+
+    /// Skips input and output; a pipe is read and thrown away.
+    fn position(&mut self) -> Result<(), Stop> {
+        let skip = self.operands.skip_bytes();
+        if skip > 0 && self.skip(skip).is_err() {
+            TOOL.warn(format!(
+                "{}: cannot skip to specified offset",
+                self.input_name()
+            ));
         }
-        if request.seek > 0 {
-            let moved = self.output.seek(offset(request.seek), Whence::Current);
+        let seek = self.operands.seek_bytes();
+        if seek > 0 {
+            let offset = i64::try_from(seek).unwrap_or(i64::MAX);
+            let moved = self.output.seek(offset, Whence::Current);
             moved.map_err(|errno| {
-                let name = quote(&self.output_name);
-                TOOL.fail(1, format!("{name}: cannot seek: {errno}"))
+                TOOL.fail(1, format!("{}: cannot seek: {errno}", self.output_name()))
             })?;
-            if request.truncates() {
-                let cut = self.output.truncate(request.seek);
-                cut.map_err(|errno| {
-                    let name = quote(&self.output_name);
-                    TOOL.fail(
-                        1,
-                        format!(
-                            "failed to truncate to {} bytes in output file {name}: {errno}",
-                            request.seek
-                        ),
-                    )
-                })?;
-            }
         }
         Ok(())
     }
 
-    fn discard(&mut self, mut bytes: u64) -> Result<(), Stop> {
-        let mut buffer = vec![0; 64 * 1024];
-        while bytes > 0 {
-            let most = usize::try_from(bytes)
-                .unwrap_or(buffer.len())
+    fn skip(&mut self, mut left: u64) -> Result<(), ()> {
+        let offset = i64::try_from(left).unwrap_or(i64::MAX);
+        let size = file::stat_fd(self.input)
+            .ok()
+            .filter(sandbar_guest::file::Stat::is_file)
+            .map(|stat| stat.len);
+        if self.input.seek(offset, Whence::Current).is_ok() {
+            return if size.is_some_and(|size| left > size) {
+                Err(())
+            } else {
+                Ok(())
+            };
+        }
+        let mut buffer = vec![0; self.operands.input_size];
+        while left > 0 {
+            let want = usize::try_from(left)
+                .unwrap_or(usize::MAX)
                 .min(buffer.len());
-            let part = buffer.get_mut(..most).unwrap_or_default();
-            match self.input.read(part) {
-                Ok(0) => return Ok(()),
-                Ok(count) => bytes = bytes.saturating_sub(count as u64),
-                Err(errno) => return Err(self.read_failed(errno)),
+            match self.input.read(buffer.get_mut(..want).unwrap_or_default()) {
+                Ok(0) => return Err(()),
+                Ok(count) => left = left.saturating_sub(u64::try_from(count).unwrap_or(0)),
+                Err(Errno::EINTR) => {}
+                Err(_) => return Err(()),
             }
         }
         Ok(())
     }
 
-    fn run(&mut self, request: &Request) -> Result<(), Stop> {
-        let mut block = vec![0; request.input_block];
-        let mut left = request.count;
-        while left != Some(0) {
-            let most = match left {
-                Some(bytes) if request.count_is_bytes => usize::try_from(bytes)
-                    .unwrap_or(block.len())
+    fn copy(&mut self) -> Result<(), Stop> {
+        let mut block = vec![0; self.operands.input_size];
+        let mut pending = Vec::new();
+        let mut blocks = 0;
+        let mut taken = 0_u64;
+        loop {
+            let want = match (self.operands.count, self.operands.count_is_bytes) {
+                (Some(count), true) => usize::try_from(count - taken.min(count))
+                    .unwrap_or(usize::MAX)
                     .min(block.len()),
+                (Some(count), false) if blocks >= count => 0,
                 _ => block.len(),
             };
-            let count = match self.read(block.get_mut(..most).unwrap_or_default(), request) {
+            if want == 0 {
+                break;
+            }
+            let count = match self.read(block.get_mut(..want).unwrap_or_default()) {
                 Ok(0) => break,
                 Ok(count) => count,
-                Err(errno) if request.has(Conversion::NoError) => {
-                    self.read_failed(errno);
-                    if self
-                        .input
-                        .seek(offset(request.input_block as u64), Whence::Current)
-                        .is_err()
-                    {
-                        break;
+                Err(errno) => {
+                    TOOL.warn(format!("error reading {}: {errno}", self.input_name()));
+                    if !self.operands.no_error {
+                        self.flush(&mut pending)?;
+                        return Err(Stop(1));
                     }
                     0
                 }
-                Err(errno) => return Err(self.read_failed(errno)),
             };
-            if count == block.len() {
-                self.counts.whole_in += 1;
-            } else {
-                self.counts.partial_in += 1;
+            blocks += 1;
+            taken += u64::try_from(count).unwrap_or(0);
+            self.read.add(count, self.operands.input_size);
+            let mut len = count;
+            if self.operands.fill && count < block.len() {
+                block.get_mut(count..).unwrap_or_default().fill(0);
+                len = block.len();
             }
-            let taken = if request.count_is_bytes {
-                count as u64
-            } else {
-                1
-            };
-            left = left.map(|left| left.saturating_sub(taken));
-            let mut bytes = block.get(..count).unwrap_or_default().to_vec();
-            if request.has(Conversion::Sync) {
-                bytes.resize(block.len(), 0);
-            }
-            request.convert(&mut bytes);
-            self.write(&bytes, request)?;
+            let bytes = block.get_mut(..len).unwrap_or_default();
+            self.operands.convert(bytes);
+            self.put(bytes, &mut pending)?;
+            self.tell_progress();
         }
-        Ok(())
+        self.flush(&mut pending)
     }
 
-    /// One block: what a single read gives, or with `fullblock` as much as there is.
-    fn read(&self, block: &mut [u8], request: &Request) -> Result<usize, Errno> {
+    /// Reads a block, a whole one if `fullblock` asks for it.
+    fn read(&self, block: &mut [u8]) -> Result<usize, Errno> {
         let mut filled = 0;
-        loop {
-            match self.input.read(block.get_mut(filled..).unwrap_or_default()) {
-                Ok(0) => return Ok(filled),
+        while let Some(rest) = block.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match self.input.read(rest) {
+                Ok(0) => break,
                 Ok(count) => filled += count,
-                Err(Errno::EINTR) => {}
+                Err(Errno::EINTR) => continue,
                 Err(errno) => return Err(errno),
             }
-            if !request.full_blocks || filled == block.len() {
-                return Ok(filled);
+            if !self.operands.full_block {
+                break;
             }
         }
+        Ok(filled)
     }
 
-    fn write(&mut self, bytes: &[u8], request: &Request) -> Result<(), Stop> {
-        if request.output_block == request.input_block {
-            return self.put(bytes, request.output_block);
+    /// Writes a block as it is when input and output blocks are the same (`bs=`), else in blocks of the output's size.
+    fn put(&mut self, bytes: &[u8], pending: &mut Vec<u8>) -> Result<(), Stop> {
+        if self.operands.same_size {
+            return self.write(bytes);
         }
-        self.pending.extend_from_slice(bytes);
-        while self.pending.len() >= request.output_block {
-            let rest = self.pending.split_off(request.output_block);
-            let whole = std::mem::replace(&mut self.pending, rest);
-            self.put(&whole, request.output_block)?;
+        pending.extend_from_slice(bytes);
+        while pending.len() >= self.operands.output_size {
+            let rest = pending.split_off(self.operands.output_size);
+            self.write(pending)?;
+            *pending = rest;
         }
         Ok(())
     }
 
-    fn put(&mut self, bytes: &[u8], block: usize) -> Result<(), Stop> {
-        if bytes.is_empty() {
+    fn flush(&mut self, pending: &mut Vec<u8>) -> Result<(), Stop> {
+        if pending.is_empty() {
+            Ok(())
+        } else {
+            self.write(&std::mem::take(pending))
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        let written = self.output.write_all(bytes);
+        written.map_err(|errno| {
+            let name = self.output_name();
+            TOOL.fail(1, format!("error writing {name}: {errno}"))
+        })?;
+        self.written.add(bytes.len(), self.operands.output_size);
+        self.bytes += u64::try_from(bytes.len()).unwrap_or(0);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Stop> {
+        if !self.operands.sync_output {
             return Ok(());
         }
-        self.output.write_all(bytes).map_err(|errno| {
+        let synced = self.output.sync();
+        synced.map_err(|errno| {
             TOOL.fail(
                 1,
-                format!("error writing {}: {errno}", quote(&self.output_name)),
+                format!("fsync failed for {}: {errno}", self.output_name()),
             )
-        })?;
-        self.counts.bytes += bytes.len() as u64;
-        if bytes.len() == block {
-            self.counts.whole_out += 1;
+        })
+    }
+
+    fn tell_progress(&mut self) {
+        let now = time::monotonic();
+        if self.operands.status == Status::Progress
+            && now.saturating_sub(self.told) >= Duration::from_secs(1)
+        {
+            self.told = now;
+            let line = format!("\r{}", self.speed());
+            let _unwritable = Fd::STDERR.write_all(line.as_bytes());
+        }
+    }
+
+    /// Says what was copied.
+    fn tell(&self) {
+        if self.operands.status == Status::None {
+            return;
+        }
+        let (read, written) = (&self.read, &self.written);
+        let mut text = format!(
+            "{}+{} records in\n{}+{} records out\n",
+            read.whole, read.partial, written.whole, written.partial
+        );
+        if self.operands.status != Status::NoTransfer {
+            text.push_str(&self.speed());
+            text.push('\n');
+        }
+        let _unwritable = Fd::STDERR.write_all(text.as_bytes());
+    }
+
+    fn speed(&self) -> String {
+        let elapsed = time::monotonic().saturating_sub(self.start).as_secs_f64();
+        let bytes = self.bytes;
+        let plural = if bytes == 1 { "byte" } else { "bytes" };
+        let units = match bytes {
+            ..1000 => String::new(),
+            1000..1024 => format!(" ({})", spaced(&BlockSize::SI.show(bytes), "B")),
+            _ => format!(
+                " ({}, {})",
+                spaced(&BlockSize::SI.show(bytes), "B"),
+                spaced(&BlockSize::HUMAN.show(bytes), "iB")
+            ),
+        };
+        let rate = if elapsed > 0.0 {
+            rate(bytes, elapsed)
         } else {
-            self.counts.partial_out += 1;
-        }
-        Ok(())
-    }
-
-    /// Writes the rest, and makes it durable when asked.
-    fn end(&mut self, request: &Request) -> Result<(), Stop> {
-        let rest = std::mem::take(&mut self.pending);
-        self.put(&rest, request.output_block)?;
-        let name = quote(&self.output_name);
-        let failed = |errno| TOOL.fail(1, format!("error writing {name}: {errno}"));
-        if request.has(Conversion::Durable) {
-            self.output.sync().map_err(failed)?;
-        }
-        if request.output.is_some() {
-            self.output.close().map_err(failed)?;
-        }
-        Ok(())
-    }
-
-    fn read_failed(&self, errno: Errno) -> Stop {
-        TOOL.fail(
-            1,
-            format!("error reading {}: {errno}", quote(&self.input_name)),
+            String::from("Infinity B")
+        };
+        format!(
+            "{bytes} {plural}{units} copied, {} s, {rate}/s",
+            significant(elapsed)
         )
     }
 }
 
-fn offset(bytes: u64) -> i64 {
-    i64::try_from(bytes).unwrap_or(i64::MAX)
+/// `1.5k` as `1.5 kB`.
+fn spaced(size: &str, unit: &str) -> String {
+    let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let letter = size.strip_prefix(digits).unwrap_or_default();
+    format!("{digits} {letter}{unit}")
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a speed is shown with two digits"
+)]
+fn rate(bytes: u64, elapsed: f64) -> String {
+    let per_second = bytes as f64 / elapsed;
+    spaced(&BlockSize::SI.show(per_second.min(1e18) as u64), "B")
+}
+
+/// Six significant digits, without zeros at the end, as C's `%g` has it.
+fn significant(seconds: f64) -> String {
+    let digits = match seconds {
+        ..1.0 => 9,
+        ..10.0 => 5,
+        ..100.0 => 4,
+        ..1000.0 => 3,
+        _ => 1,
+    };
+    if seconds > 0.0 && seconds < 1e-4 {
+        let exponent = seconds.log10().floor();
+        let mantissa = format!("{:.5}", seconds / 10_f64.powf(exponent));
+        let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
+        return format!("{mantissa}e-{:02}", exponent.abs());
+    }
+    let text = format!("{seconds:.digits$}");
+    let text = if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &text
+    };
+    text.to_owned()
 }

@@ -114,6 +114,31 @@ fn human(bytes: u64, base: u64) -> String {
     format!("{}Y", bytes.div_ceil(unit / base))
 }
 
+/// A number as `dd`, `head` and `tail` take it: factors with `x` between them, each with a unit (`b` 512, `K` 1024, `kB` 1000, …).
+pub(super) fn number(text: &str) -> Option<u64> {
+    let factor = |text: &str| {
+        let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (number, unit) = text.split_at_checked(digits)?;
+        let unit = match unit {
+            "" | "c" => 1,
+            "w" => 2,
+            "b" => 512,
+            unit => {
+                let power = "KMGTPE".find(unit.get(..1)?.to_uppercase().as_str())?;
+                let power = u32::try_from(power).ok()? + 1;
+                match unit.get(1..)? {
+                    "" | "iB" => 1024_u64.checked_pow(power)?,
+                    "B" => 1000_u64.checked_pow(power)?,
+                    _ => return None,
+                }
+            }
+        };
+        number.parse::<u64>().ok()?.checked_mul(unit)
+    };
+    text.split('x')
+        .try_fold(1_u64, |product, text| product.checked_mul(factor(text)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,256 +2,274 @@
 
 use sandbar_guest::file::OpenFlags;
 
+use super::TOOL;
 use crate::applets::{
-    cli::{Stop, Tool},
-    quote::quote,
+    cli::Stop,
+    quote::{quote, quote_word},
+    size::number,
 };
 
-/// The largest block: a guest's memory is limited, and so is what one system call moves.
-const LARGEST_BLOCK: u64 = 256 * 1024 * 1024;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What is told at the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Status {
-    Default,
-    NoTransfer,
+    #[default]
+    Everything,
     None,
+    NoTransfer,
+    Progress,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Conversion {
-    Upper,
-    Lower,
-    SwapBytes,
-    Sync,
-    NoError,
-    NoTruncate,
-    NoCreate,
-    Exclusive,
-    Durable,
-}
-
-pub(super) struct Request {
+#[derive(Debug, Default)]
+pub(super) struct Operands {
     pub(super) input: Option<Vec<u8>>,
     pub(super) output: Option<Vec<u8>>,
-    pub(super) input_block: usize,
-    pub(super) output_block: usize,
-    /// In input blocks, or in bytes when `count_is_bytes`.
+    pub(super) input_size: usize,
+    pub(super) output_size: usize,
+    /// Blocks are written as they are read.
+    pub(super) same_size: bool,
     pub(super) count: Option<u64>,
     pub(super) count_is_bytes: bool,
-    /// In bytes.
-    pub(super) skip: u64,
-    /// In bytes.
-    pub(super) seek: u64,
-    pub(super) full_blocks: bool,
+    skip: u64,
+    skip_is_bytes: bool,
+    seek: u64,
+    seek_is_bytes: bool,
+    pub(super) input_flags: OpenFlags,
+    pub(super) output_flags: OpenFlags,
+    pub(super) full_block: bool,
     pub(super) status: Status,
-    append: bool,
-    conversions: Vec<Conversion>,
+    pub(super) fill: bool,
+    pub(super) no_error: bool,
+    pub(super) no_truncate: bool,
+    pub(super) no_create: bool,
+    pub(super) exclusive: bool,
+    pub(super) sync_output: bool,
+    lower: bool,
+    upper: bool,
+    swap: bool,
 }
 
-/// A number, and whether it counts bytes instead of blocks.
-#[derive(Clone, Copy, Default)]
-struct Amount {
-    number: u64,
-    bytes: bool,
-}
+/// The largest block: it is kept in memory.
+const LARGEST: u64 = 256 << 20;
 
-impl Request {
-    pub(super) fn parse(tool: &Tool, operands: &[Vec<u8>]) -> Result<Self, Stop> {
-        let mut request = Self {
-            input: None,
-            output: None,
-            input_block: 512,
-            output_block: 512,
-            count: None,
-            count_is_bytes: false,
-            skip: 0,
-            seek: 0,
-            full_blocks: false,
-            status: Status::Default,
-            append: false,
-            conversions: Vec::new(),
+impl Operands {
+    pub(super) fn read(words: Vec<Vec<u8>>) -> Result<Self, Stop> {
+        let mut operands = Self {
+            input_size: 512,
+            output_size: 512,
+            ..Self::default()
         };
-        let (mut skip, mut seek) = (Amount::default(), Amount::default());
-        for operand in operands {
-            let (name, value) = split(operand)
-                .ok_or_else(|| tool.usage(format!("unrecognized operand {}", quote(operand))))?;
-            let number = || amount(value).ok_or_else(|| invalid(tool, value));
+        let mut both = None;
+        for word in words {
+            let text = String::from_utf8_lossy(&word).into_owned();
+            let unknown = || TOOL.usage(format!("unrecognized operand {}", quote_word(&word)));
+            let (name, value) = text.split_once('=').ok_or_else(unknown)?;
+            let bytes = word.get(name.len() + 1..).unwrap_or_default();
             match name {
-                b"if" => request.input = Some(value.to_vec()),
-                b"of" => request.output = Some(value.to_vec()),
-                b"bs" => {
-                    request.input_block = block(tool, value)?;
-                    request.output_block = request.input_block;
+                "if" => operands.input = Some(bytes.to_vec()),
+                "of" => operands.output = Some(bytes.to_vec()),
+                "bs" => both = Some(block_size(value)?),
+                "ibs" => operands.input_size = block_size(value)?,
+                "obs" => operands.output_size = block_size(value)?,
+                "count" => {
+                    let (count, in_bytes) = counted(value)?;
+                    operands.count = Some(count);
+                    operands.count_is_bytes |= in_bytes;
                 }
-                b"ibs" => request.input_block = block(tool, value)?,
-                b"obs" => request.output_block = block(tool, value)?,
-                b"cbs" => {}
-                b"count" => {
-                    let count = number()?;
-                    request.count = Some(count.number);
-                    request.count_is_bytes |= count.bytes;
+                "skip" | "iseek" => {
+                    let (skip, in_bytes) = counted(value)?;
+                    operands.skip = skip;
+                    operands.skip_is_bytes |= in_bytes;
                 }
-                b"skip" | b"iseek" => skip = number()?,
-                b"seek" | b"oseek" => seek = number()?,
-                b"conv" => request.add_conversions(tool, value)?,
-                b"iflag" | b"oflag" => {
-                    for flag in value.split(|byte| *byte == b',') {
-                        match flag {
-                            b"fullblock" => request.full_blocks = true,
-                            b"count_bytes" => request.count_is_bytes = true,
-                            b"skip_bytes" => skip.bytes = true,
-                            b"seek_bytes" => seek.bytes = true,
-                            b"append" => request.append = true,
-                            // They change how the kernel caches, not what is copied.
-                            b"direct" | b"dsync" | b"sync" | b"nocache" | b"noatime" => {}
-                            other => {
-                                return Err(tool.usage(format!("invalid flag: {}", quote(other))));
-                            }
-                        }
-                    }
+                "seek" | "oseek" => {
+                    let (seek, in_bytes) = counted(value)?;
+                    operands.seek = seek;
+                    operands.seek_is_bytes |= in_bytes;
                 }
-                b"status" => {
-                    request.status = match value {
-                        b"none" => Status::None,
-                        b"noxfer" => Status::NoTransfer,
-                        b"progress" => Status::Default,
+                "status" => {
+                    operands.status = match value {
+                        "none" => Status::None,
+                        "noxfer" => Status::NoTransfer,
+                        "progress" => Status::Progress,
                         other => {
-                            return Err(
-                                tool.usage(format!("invalid status level: {}", quote(other)))
-                            );
+                            return Err(TOOL.usage(format!(
+                                "invalid status level: {}",
+                                quote_word(other.as_bytes())
+                            )));
                         }
                     }
                 }
-                _ => return Err(tool.usage(format!("unrecognized operand {}", quote(operand)))),
+                "conv" => value
+                    .split(',')
+                    .try_for_each(|item| operands.conversion(item))?,
+                "iflag" => value
+                    .split(',')
+                    .try_for_each(|item| operands.input_flag(item))?,
+                "oflag" => value
+                    .split(',')
+                    .try_for_each(|item| operands.output_flag(item))?,
+                "cbs" => return Err(unsupported("cbs=")),
+                _ => return Err(unknown()),
             }
         }
-        request.skip = skip.in_bytes(request.input_block);
-        request.seek = seek.in_bytes(request.output_block);
-        Ok(request)
+        if let Some(size) = both {
+            (operands.input_size, operands.output_size) = (size, size);
+            operands.same_size = !(operands.lower || operands.upper || operands.swap);
+        }
+        operands.check()?;
+        Ok(operands)
     }
 
-    fn add_conversions(&mut self, tool: &Tool, list: &[u8]) -> Result<(), Stop> {
-        for name in list.split(|byte| *byte == b',') {
-            self.conversions.push(match name {
-                b"ucase" => Conversion::Upper,
-                b"lcase" => Conversion::Lower,
-                b"swab" => Conversion::SwapBytes,
-                b"sync" => Conversion::Sync,
-                b"noerror" => Conversion::NoError,
-                b"notrunc" => Conversion::NoTruncate,
-                b"nocreat" => Conversion::NoCreate,
-                b"excl" => Conversion::Exclusive,
-                b"fsync" | b"fdatasync" => Conversion::Durable,
-                other => return Err(tool.usage(format!("invalid conversion: {}", quote(other)))),
-            });
+    fn check(&self) -> Result<(), Stop> {
+        let both = |one: bool, other: bool, text: &str| {
+            if one && other {
+                Err(TOOL.fail(1, text))
+            } else {
+                Ok(())
+            }
+        };
+        both(self.lower, self.upper, "cannot combine lcase and ucase")?;
+        both(
+            self.exclusive,
+            self.no_create,
+            "cannot combine excl and nocreat",
+        )
+    }
+
+    fn conversion(&mut self, name: &str) -> Result<(), Stop> {
+        match name {
+            "lcase" => self.lower = true,
+            "ucase" => self.upper = true,
+            "swab" => self.swap = true,
+            "sync" => self.fill = true,
+            "noerror" => self.no_error = true,
+            "notrunc" => self.no_truncate = true,
+            "nocreat" => self.no_create = true,
+            "excl" => self.exclusive = true,
+            "fsync" | "fdatasync" => self.sync_output = true,
+            // Holes are the file system's business here.
+            "sparse" => {}
+            "ascii" | "ebcdic" | "ibm" | "block" | "unblock" => return Err(unsupported(name)),
+            other => {
+                return Err(TOOL.usage(format!(
+                    "invalid conversion: {}",
+                    quote_word(other.as_bytes())
+                )));
+            }
         }
         Ok(())
     }
 
-    pub(super) fn has(&self, conversion: Conversion) -> bool {
-        self.conversions.contains(&conversion)
+    fn input_flag(&mut self, name: &str) -> Result<(), Stop> {
+        match name {
+            "fullblock" => self.full_block = true,
+            "skip_bytes" => self.skip_is_bytes = true,
+            "count_bytes" => self.count_is_bytes = true,
+            other => self.input_flags |= flag(other, "input")?,
+        }
+        Ok(())
     }
 
-    /// Whether the output loses what it had behind the place where writing starts.
-    pub(super) fn truncates(&self) -> bool {
-        self.output.is_some() && !self.append && !self.has(Conversion::NoTruncate)
+    fn output_flag(&mut self, name: &str) -> Result<(), Stop> {
+        match name {
+            "seek_bytes" => self.seek_is_bytes = true,
+            other => self.output_flags |= flag(other, "output")?,
+        }
+        Ok(())
     }
 
-    pub(super) fn output_flags(&self) -> OpenFlags {
-        let mut flags = OpenFlags::WRONLY;
-        if !self.has(Conversion::NoCreate) {
-            flags |= OpenFlags::CREAT;
-        }
-        if self.has(Conversion::Exclusive) {
-            flags |= OpenFlags::EXCL;
-        }
-        if self.append {
-            flags |= OpenFlags::APPEND;
-        }
-        // With `seek` the start is kept: the file is cut there once it is open.
-        if self.truncates() && self.seek == 0 {
-            flags |= OpenFlags::TRUNC;
-        }
-        flags
+    /// Bytes of input to skip.
+    pub(super) fn skip_bytes(&self) -> u64 {
+        let unit = if self.skip_is_bytes {
+            1
+        } else {
+            self.input_size
+        };
+        self.skip.saturating_mul(u64::try_from(unit).unwrap_or(1))
     }
 
+    /// Bytes of output to skip.
+    pub(super) fn seek_bytes(&self) -> u64 {
+        let unit = if self.seek_is_bytes {
+            1
+        } else {
+            self.output_size
+        };
+        self.seek.saturating_mul(u64::try_from(unit).unwrap_or(1))
+    }
+
+    /// Changes the bytes of a block.
     pub(super) fn convert(&self, bytes: &mut [u8]) {
-        if self.has(Conversion::SwapBytes) {
-            bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse);
-        }
-        if self.has(Conversion::Upper) {
-            bytes.make_ascii_uppercase();
-        }
-        if self.has(Conversion::Lower) {
+        if self.lower {
             bytes.make_ascii_lowercase();
         }
-    }
-}
-
-impl Amount {
-    fn in_bytes(self, block: usize) -> u64 {
-        if self.bytes {
-            self.number
-        } else {
-            self.number.saturating_mul(block as u64)
+        if self.upper {
+            bytes.make_ascii_uppercase();
+        }
+        if self.swap {
+            for pair in bytes.chunks_exact_mut(2) {
+                pair.swap(0, 1);
+            }
         }
     }
 }
 
-fn split(operand: &[u8]) -> Option<(&[u8], &[u8])> {
-    let equals = operand.iter().position(|byte| *byte == b'=')?;
-    Some((operand.get(..equals)?, operand.get(equals + 1..)?))
+fn unsupported(name: &str) -> Stop {
+    TOOL.fail(1, format!("{} is not supported", quote(name.as_bytes())))
 }
 
-fn invalid(tool: &Tool, value: &[u8]) -> Stop {
-    tool.fail(1, format!("invalid number: {}", quote(value)))
-}
-
-fn block(tool: &Tool, value: &[u8]) -> Result<usize, Stop> {
-    let number = amount(value)
-        .filter(|amount| (1..=LARGEST_BLOCK).contains(&amount.number))
-        .ok_or_else(|| invalid(tool, value))?;
-    usize::try_from(number.number).map_err(|_| invalid(tool, value))
-}
-
-/// `N[UNIT][xN[UNIT]]…`.
-fn amount(text: &[u8]) -> Option<Amount> {
-    let mut product = Amount {
-        number: 1,
-        bytes: false,
-    };
-    for factor in text.split(|byte| *byte == b'x') {
-        let digits = factor
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
-        let number: u64 = std::str::from_utf8(factor.get(..digits)?)
-            .ok()?
-            .parse()
-            .ok()?;
-        let unit = factor.get(digits..)?;
-        product.bytes |= unit.ends_with(b"B");
-        product.number = product
-            .number
-            .checked_mul(number)?
-            .checked_mul(scale(unit)?)?;
+fn flag(name: &str, side: &str) -> Result<OpenFlags, Stop> {
+    match name {
+        "append" => Ok(OpenFlags::APPEND),
+        "nonblock" => Ok(OpenFlags::NONBLOCK),
+        "nofollow" => Ok(OpenFlags::NOFOLLOW),
+        "directory" => Ok(OpenFlags::DIRECTORY),
+        // How the disk is written and read is not the sandbox's to choose.
+        "direct" | "dsync" | "sync" | "noatime" | "nocache" | "noctty" | "binary" | "text" => {
+            Ok(OpenFlags::RDONLY)
+        }
+        other => Err(TOOL.usage(format!(
+            "invalid {side} flag: {}",
+            quote_word(other.as_bytes())
+        ))),
     }
-    Some(product)
 }
 
-fn scale(unit: &[u8]) -> Option<u64> {
-    let power = |base: u64, letter: u8| {
-        let exponent = b"KMGTPE"
-            .iter()
-            .position(|known| *known == letter.to_ascii_uppercase())?;
-        base.checked_pow(u32::try_from(exponent).ok()? + 1)
+/// A count of blocks, or of bytes with a `B` behind it.
+fn counted(text: &str) -> Result<(u64, bool), Stop> {
+    let in_bytes = text.ends_with('B')
+        && number(text).is_none_or(|_| {
+            text.bytes()
+                .rev()
+                .nth(1)
+                .is_some_and(|b| b.is_ascii_digit())
+        });
+    let digits = if in_bytes {
+        text.strip_suffix('B').unwrap_or(text)
+    } else {
+        text
     };
-    match unit {
-        b"" | b"c" | b"B" => Some(1),
-        b"w" => Some(2),
-        b"b" => Some(512),
-        [letter] | [letter, b'i', b'B'] => power(1024, *letter),
-        [letter, b'B'] => power(1000, *letter),
-        _ => None,
+    let value = number(digits).ok_or_else(|| {
+        TOOL.fail(
+            1,
+            format!("invalid number: {}", quote_word(text.as_bytes())),
+        )
+    })?;
+    Ok((value, in_bytes))
+}
+
+fn block_size(text: &str) -> Result<usize, Stop> {
+    let wrong = || {
+        TOOL.fail(
+            1,
+            format!("invalid number: {}", quote_word(text.as_bytes())),
+        )
+    };
+    let size = number(text).filter(|size| *size > 0).ok_or_else(wrong)?;
+    if size > LARGEST {
+        return Err(TOOL.fail(
+            1,
+            format!("a block of {size} bytes is larger than {LARGEST}"),
+        ));
     }
+    usize::try_from(size).map_err(|_| wrong())
 }
