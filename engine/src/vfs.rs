@@ -23,7 +23,7 @@ mod moves;
 mod namespace;
 mod overlay;
 mod path;
-mod permission;
+pub(crate) mod permission;
 mod procfs;
 mod quota;
 mod resolve;
