@@ -21,7 +21,7 @@ mod mounts;
 mod namespace;
 mod overlay;
 mod path;
-mod permission;
+pub(crate) mod permission;
 mod place;
 mod procfs;
 mod quota;

@@ -12,8 +12,8 @@ use super::task::ProgramFuture;
 use super::{ExitStatus, Process};
 use crate::errno::{Errno, SysResult};
 use crate::vfs::{
-    Access, AccessMode, At, Caller, Confine, Follow, Inode, MountFlags, OpenFile, OpenFlags,
-    Opened, Place,
+    AccessMode, At, Caller, Confine, Inode, MountFlags, OpenFile, OpenFlags, Opened, Place,
+    permission,
 };
 
 /// Bytes of arguments and environment together. Source: Linux `ARG_MAX` on common machines, <limits.h>.
@@ -112,6 +112,14 @@ pub(super) struct Resolved {
     pub(super) exe: Arc<[u8]>,
 }
 
+/// A file that may be executed, open.
+struct ProgramFile {
+    inode: Arc<dyn Inode>,
+    file: Arc<dyn OpenFile>,
+    /// Its path in the namespace.
+    path: Arc<[u8]>,
+}
+
 /// Where a search starts from.
 #[derive(Debug)]
 pub(super) struct Search<'a> {
@@ -136,15 +144,15 @@ impl Search<'_> {
         if bytes > ARG_MAX {
             return Err(Errno::TooBig);
         }
-        let path = if search && !path.contains(&b'/') {
+        let (path, file) = if search && !path.contains(&b'/') {
             self.on_path(path, env)?
         } else {
-            path.to_vec()
+            (path.to_vec(), self.executable(path)?)
         };
-        self.follow_interpreters(path, args.to_vec())
+        self.follow_interpreters(path, file, args.to_vec())
     }
 
-    fn on_path(&self, name: &[u8], env: &[Vec<u8>]) -> SysResult<Vec<u8>> {
+    fn on_path(&self, name: &[u8], env: &[Vec<u8>]) -> SysResult<(Vec<u8>, ProgramFile)> {
         if name.is_empty() {
             return Err(Errno::NotFound);
         }
@@ -159,7 +167,7 @@ impl Search<'_> {
             candidate.push(b'/');
             candidate.extend_from_slice(name);
             match self.executable(&candidate) {
-                Ok(_) => return Ok(candidate),
+                Ok(file) => return Ok((candidate, file)),
                 Err(Errno::Access) => denied = true,
                 Err(_) => {}
             }
@@ -180,32 +188,31 @@ impl Search<'_> {
         }
     }
 
-    #[expect(
-        clippy::type_complexity,
-        reason = "three parts of one open file, named by the caller"
-    )]
-    fn executable(&self, path: &[u8]) -> SysResult<(Arc<dyn Inode>, Arc<dyn OpenFile>, Arc<[u8]>)> {
+    fn executable(&self, path: &[u8]) -> SysResult<ProgramFile> {
         let namespace = self.table.namespace();
-        namespace.access(self.at(path), Follow::Yes, Access::EXECUTE)?;
-        let opened = namespace.open(self.at(path), AccessMode::Read, OpenFlags::empty(), 0);
-        match opened? {
+        match namespace.open(self.at(path), AccessMode::Read, OpenFlags::empty(), 0)? {
             Opened::File {
                 file,
                 inode,
                 mount,
                 path,
             } if file.is_seekable() => {
+                permission::execute(&file.stat()?)?;
                 if mount.flags().contains(MountFlags::NO_EXEC) {
                     return Err(Errno::Access);
                 }
-                Ok((inode, file, path))
+                Ok(ProgramFile { inode, file, path })
             }
             Opened::Descriptor { pid, fd } => {
                 let process = self.table.get(pid).ok_or(Errno::NotFound)?;
                 match process.fd(fd)?.object() {
                     super::Object::File {
                         file, inode, path, ..
-                    } => Ok((Arc::clone(inode), Arc::clone(file), Arc::clone(path))),
+                    } => Ok(ProgramFile {
+                        inode: Arc::clone(inode),
+                        file: Arc::clone(file),
+                        path: Arc::clone(path),
+                    }),
                     super::Object::Directory(_) | super::Object::Stream(_) => Err(Errno::Access),
                 }
             }
@@ -216,10 +223,15 @@ impl Search<'_> {
     fn follow_interpreters(
         &self,
         mut path: Vec<u8>,
+        mut found: ProgramFile,
         mut args: Vec<Vec<u8>>,
     ) -> SysResult<Resolved> {
         for _ in 0..=INTERPRETER_DEPTH {
-            let (inode, file, full_path) = self.executable(&path)?;
+            let ProgramFile {
+                inode,
+                file,
+                path: full_path,
+            } = found;
             let mut head = [0; LINE_MAX];
             let count = file.read_at(&mut head, 0)?;
             let head = head.get(..count).unwrap_or_default();
@@ -251,6 +263,7 @@ impl Search<'_> {
             next.extend(args.drain(..).skip(1));
             args = next;
             path = interpreter;
+            found = self.executable(&path)?;
         }
         Err(Errno::Loop)
     }

@@ -86,6 +86,14 @@ pub(super) fn search(directory: &dyn Inode) -> SysResult<()> {
     check_bits(directory.permission_bits()?, Access::EXECUTE)
 }
 
+/// Whether a file may be executed.
+///
+/// # Errors
+/// `Access`.
+pub(crate) fn execute(stat: &FileStat) -> SysResult<()> {
+    check(stat, Access::EXECUTE)
+}
+
 /// What opening in this mode needs of the file.
 pub(super) fn wanted_by(access: AccessMode) -> Access {
     let mut wanted = Access::empty();
