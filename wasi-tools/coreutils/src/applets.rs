@@ -6,6 +6,8 @@
 mod chmod;
 mod chown;
 mod cli;
+mod contents;
+mod cp;
 mod dd;
 mod df;
 mod du;
@@ -64,6 +66,7 @@ pub const APPLETS: &[Applet] = &[
     ("chgrp", chown::chgrp),
     ("chmod", chmod::main),
     ("chown", chown::main),
+    ("cp", cp::main),
     ("dd", dd::main),
     ("df", df::main),
     ("dir", ls::dir),

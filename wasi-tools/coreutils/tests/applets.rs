@@ -140,4 +140,4 @@ macro_rules! suites {
     };
 }
 
-suites! { chmod dd env files find identity install ls mv owners programs ps space stat tail test xargs }
+suites! { chmod cp dd env files find identity install ls mv owners programs ps space stat tail test xargs }

@@ -10,6 +10,7 @@ use sandbar_guest::{
 
 use super::{
     cli::{self, Opt, Order, Outcome, Output, Stop, Takes, Tool},
+    contents::{BUFFER, fill, pump},
     mkdir::Maker,
     mode::Mode,
     program,
@@ -436,35 +437,6 @@ impl Install {
         let same = same_contents(one, other);
         let (_one, _other) = (one.close(), other.close());
         same
-    }
-}
-
-const BUFFER: usize = 128 * 1024;
-
-/// Reads until the buffer is full or the file ends.
-fn fill(from: Fd, buffer: &mut [u8]) -> Result<usize, Errno> {
-    let mut filled = 0;
-    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match from.read(rest) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(Errno::EINTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(filled)
-}
-
-fn pump(from: Fd, to: Fd) -> Result<(), (&'static str, Errno)> {
-    let mut buffer = vec![0; BUFFER];
-    loop {
-        let count = fill(from, &mut buffer).map_err(|errno| ("error reading", errno))?;
-        if count == 0 {
-            return Ok(());
-        }
-        let bytes = buffer.get(..count).unwrap_or(&buffer);
-        to.write_all(bytes)
-            .map_err(|errno| ("error writing", errno))?;
     }
 }
 
