@@ -30,8 +30,8 @@ run: build ## an agent's job in a sandbox, shown step by step
 	@target/debug/sandbar demo
 
 test: image ## everything that must pass: formatting, lints, tests, doc tests
-	$(CARGO) fmt --check
-	$(CARGO) fmt --check --manifest-path wasi-tools/Cargo.toml
+	$(CARGO) fmt --all --check
+	$(CARGO) fmt --all --check --manifest-path wasi-tools/Cargo.toml
 	$(CARGO) clippy --workspace --all-targets -- --deny warnings
 	$(GUEST) clippy --release -- --deny warnings
 	$(CARGO) test --workspace

@@ -6,6 +6,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../out/toolchain/env.sh"
 # They would replace the flags that env.sh sets for the target.
 unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS
+# cargo takes its subcommands (clippy) from PATH, but from its own home first unless that is on PATH, too: those of another
+# toolchain do not fit this compiler.
+case $GUEST_CARGO in
+/*) PATH=$(dirname "$GUEST_CARGO"):$PATH:${CARGO_HOME:-$HOME/.cargo}/bin ;;
+esac
 command=$1
 shift
 case $command in

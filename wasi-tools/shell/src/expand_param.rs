@@ -374,6 +374,10 @@ impl Shell {
     }
 
     /// The value after the operator.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one arm an operator, each a few lines: a table"
+    )]
     fn param_result(&mut self, param: &Param) -> Result<Val, Flow> {
         match &param.op {
             ParamOp::Names { star } => {

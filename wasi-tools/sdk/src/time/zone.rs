@@ -379,7 +379,7 @@ impl Change {
         let leap = super::days_from_civil(year + 1, 1, 1) - january == 366;
         let day = match self.day {
             Day::Counted(day) => january + day,
-            Day::Julian(day) => january + day - if leap && day >= 60 { 0 } else { 1 },
+            Day::Julian(day) => january + day - i64::from(!(leap && day >= 60)),
             Day::Weekday {
                 month,
                 week,

@@ -151,8 +151,6 @@ pub(super) fn shopt_builtin(shell: &mut Shell, args: &[Bytes]) -> Exec {
             format!("set {}o {name}\n", if value { '-' } else { '+' })
         } else if print {
             format!("shopt -{} {name}\n", if value { 's' } else { 'u' })
-        } else if set_names {
-            format!("{name:<15}\t{}\n", if value { "on" } else { "off" })
         } else {
             format!("{name:<15}\t{}\n", if value { "on" } else { "off" })
         };
