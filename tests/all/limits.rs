@@ -149,6 +149,23 @@ fn a_full_disk_quota_is_an_error_of_the_write_and_space_comes_back() {
 }
 
 #[test]
+fn files_in_memory_count_towards_the_sandboxs_memory_and_come_back() {
+    let sandbox = sandbox_with(|limits| limits.memory_bytes = 64 << 20);
+    let full = bash(&sandbox, "head -c 100000000 /dev/zero > /tmp/big");
+    assert!(
+        full.stderr_text().contains("No space left on device"),
+        "{}",
+        full.stderr_text()
+    );
+    let files = sandbox.files();
+    let big = files.metadata("/tmp/big").expect("as much as fitted").size;
+    assert!((1 << 20..=64 << 20).contains(&big), "{big}");
+    files.remove_file("/tmp/big").expect("it is there");
+    let script = "head -c 20000000 /dev/zero > /tmp/small; wc -c < /tmp/small";
+    assert_eq!(stdout_of(&sandbox, script).trim(), "20000000");
+}
+
+#[test]
 fn a_full_memory_file_system_is_an_error_of_the_write_and_space_comes_back() {
     let sandbox = sandbox_with(|limits| limits.memory_fs_bytes = 1 << 20);
     let output = bash(&sandbox, "head -c 2000000 /dev/zero > /tmp/big");

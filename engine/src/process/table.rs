@@ -18,7 +18,7 @@ use super::spawn::{HostCommand, Loader, Search, SpawnRequest};
 use super::task::Task;
 use super::{INIT_PID, Process, RunState, State};
 use crate::errno::{Errno, SysResult};
-use crate::vfs::{Namespace, Place, ProcessSummary, ProcessView};
+use crate::vfs::{Charge, Namespace, Place, ProcessSummary, ProcessView, Quota};
 
 /// Largest process id. Source: Linux `pid_max`, <https://man7.org/linux/man-pages/man5/proc_sys_kernel.5.html>.
 const PID_MAX: u32 = 32_768;
@@ -37,67 +37,58 @@ pub struct TableLimits {
     pub cpus: u32,
 }
 
-/// Linear memory of all processes together against the sandbox's limit.
+/// Memory of a sandbox against its limit and the engine's: linear memory of all processes, and what memory file systems hold.
 #[derive(Debug)]
 pub struct MemoryAccount {
-    used: AtomicU64,
+    quota: Arc<Quota>,
     peak: AtomicU64,
-    limit: u64,
-    parent: Option<Arc<Self>>,
 }
 
 impl MemoryAccount {
     /// One with a limit in bytes, itself charged to `parent`.
-    pub fn new(limit: u64, parent: Option<Arc<Self>>) -> Arc<Self> {
+    pub fn new(limit: u64, parent: Option<&Self>) -> Arc<Self> {
+        let quota = match parent {
+            Some(parent) => Quota::below(&parent.quota, limit, u64::MAX),
+            None => Quota::new(limit, u64::MAX),
+        };
         Arc::new(Self {
-            used: AtomicU64::new(0),
+            quota,
             peak: AtomicU64::new(0),
-            limit,
-            parent,
         })
+    }
+
+    /// A quota for a memory file system of this sandbox.
+    pub fn file_system_quota(&self, bytes: u64, files: u64) -> Arc<Quota> {
+        Quota::below(&self.quota, bytes, files)
     }
 
     /// Takes `bytes`, or nothing when that would exceed this limit or a parent's.
     pub fn try_take(&self, bytes: u64) -> bool {
-        let taken = self
-            .used
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-                used.checked_add(bytes).filter(|sum| *sum <= self.limit)
-            });
-        let Ok(before) = taken else { return false };
-        if self
-            .parent
-            .as_ref()
-            .is_some_and(|parent| !parent.try_take(bytes))
-        {
-            self.used.fetch_sub(bytes, Ordering::Relaxed);
-            return false;
+        let taken = self.quota.reserve(bytes, 0).map(Charge::keep).is_ok();
+        if taken {
+            self.peak.fetch_max(self.used(), Ordering::Relaxed);
         }
-        self.peak.fetch_max(before + bytes, Ordering::Relaxed);
-        true
+        taken
     }
 
     /// Gives `bytes` back.
     pub fn give_back(&self, bytes: u64) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
-        if let Some(parent) = &self.parent {
-            parent.give_back(bytes);
-        }
+        self.quota.release(bytes, 0);
     }
 
     /// Bytes taken now.
     pub fn used(&self) -> u64 {
-        self.used.load(Ordering::Relaxed)
+        self.quota.bytes_used()
     }
 
-    /// The most that was taken at a time.
+    /// The most that was taken when a process took some.
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
 
     /// The limit in bytes.
     pub fn limit(&self) -> u64 {
-        self.limit
+        self.quota.bytes_limit()
     }
 }
 

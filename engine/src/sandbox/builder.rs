@@ -143,8 +143,9 @@ impl SandboxBuilder {
         let place = self.engine.shared.take_place()?;
         let engine = Arc::clone(place.engine());
         let limits = self.limits.clone();
-        let quota = || Quota::new(limits.memory_fs_bytes, limits.memory_fs_files);
-        let root = OverlayFs::new(engine.image.fs(), quota()).map_err(unmountable("/"))?;
+        let memory = MemoryAccount::new(limits.memory_bytes, Some(&engine.memory));
+        let quota = memory.file_system_quota(limits.memory_fs_bytes, limits.memory_fs_files);
+        let root = OverlayFs::new(engine.image.fs(), quota).map_err(unmountable("/"))?;
         let namespace = Namespace::new(root, MountFlags::empty());
         let quota = Quota::on_disk(None, limits.disk_bytes, limits.disk_files);
         let options = HostDirOptions {
@@ -165,7 +166,6 @@ impl SandboxBuilder {
             )?;
             (data, Some(scratch))
         };
-        let memory = MemoryAccount::new(limits.memory_bytes, Some(Arc::clone(&engine.memory)));
         let table_limits = TableLimits {
             processes: limits.processes as usize,
             initial: ResourceLimits::new(
@@ -259,7 +259,8 @@ impl Sandbox {
         mounts: &[(PathBuf, Vec<u8>, MountMode)],
     ) -> Result<()> {
         let limits = &self.shared.limits;
-        let quota = Quota::new(limits.memory_fs_bytes, limits.memory_fs_files);
+        let memory = self.shared.table.memory_account();
+        let quota = memory.file_system_quota(limits.memory_fs_bytes, limits.memory_fs_files);
         let view: Arc<dyn ProcessView> = Arc::new(Arc::downgrade(&self.shared.table));
         let proc = ProcFs::new(view, HOSTNAME).map_err(unmountable("/proc"))?;
         self.mount("/data", data, MountFlags::empty())?;
