@@ -6,7 +6,7 @@ GUEST := wasi-tools/cargo.sh
 export SANDBAR_IMAGE ?= $(CURDIR)/out/image
 
 .DEFAULT_GOAL := help
-.PHONY: help toolchain image build dist run test lint bench clean
+.PHONY: help toolchain host image build dist run test lint bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -14,11 +14,14 @@ help: ## list the targets
 toolchain: ## make Rust and C guests buildable (see wasi-tools/toolchain.sh)
 	@wasi-tools/toolchain.sh
 
-image: toolchain ## build the guest programs and pack them into out/image
-	@$(CARGO) run --quiet --package sandbar-artifacts -- pack
+# Always the whole workspace: a single package would be built with other features of its dependencies, wasmtime with it.
+host: ## build everything that runs on this machine
+	@$(CARGO) build --workspace --all-targets
 
-build: image ## build the sandbar binary for development
-	@$(CARGO) build --package sandbar-mcp
+image: toolchain host ## build the guest programs and pack them into out/image
+	@target/debug/sandbar-artifacts pack
+
+build: host image ## build the binary and the image it runs
 
 dist: image ## build the release binary with the tools image inside
 	SANDBAR_EMBEDDED_IMAGE=$(CURDIR)/out/image.tar $(CARGO) build --release --package sandbar-mcp --features sandbar/default-image

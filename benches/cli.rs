@@ -18,13 +18,18 @@ fn binary() -> Option<PathBuf> {
 
 fn run_true(binary: &Path, cache: &Path) {
     let mut command = Command::new(binary);
-    command.args(["run", "--", "true"]).env("SANDBAR_CACHE_DIR", cache);
+    command
+        .args(["run", "--", "true"])
+        .env("SANDBAR_CACHE_DIR", cache);
     assert!(command.status().expect("sandbar starts").success());
 }
 
 fn cli(criterion: &mut Criterion) {
     let Some(binary) = binary() else {
-        return skip("`sandbar run -- true`", "the binary is not built for this profile: `cargo build --release --workspace`");
+        return skip(
+            "`sandbar run -- true`",
+            "the binary is not built for this profile: `cargo build --release --workspace`",
+        );
     };
     let dir = tempfile::tempdir().expect("a directory");
     let warm = dir.path().join("warm");
@@ -33,7 +38,9 @@ fn cli(criterion: &mut Criterion) {
     group.sampling_mode(SamplingMode::Flat);
 
     let mut twin = Twin::alone(|| run_true(&binary, &warm));
-    group.bench_function("warm", |bencher| bencher.iter_custom(|count| twin.sample(count)));
+    group.bench_function("warm", |bencher| {
+        bencher.iter_custom(|count| twin.sample(count))
+    });
     let mut figure = twin.micros("`sandbar run -- true`, warm caches", SAMPLES, Bar::None);
     (figure.value, figure.unit, figure.bar) = (figure.value / 1000.0, "ms", Bar::AtMost(15.0));
     figure.record();
@@ -43,7 +50,9 @@ fn cli(criterion: &mut Criterion) {
         number += 1;
         run_true(&binary, &dir.path().join(format!("empty-{number}")));
     });
-    group.bench_function("empty cache", |bencher| bencher.iter_custom(|count| twin.sample(count)));
+    group.bench_function("empty cache", |bencher| {
+        bencher.iter_custom(|count| twin.sample(count))
+    });
     let mut figure = twin.micros("`sandbar run -- true`, empty cache", SAMPLES, Bar::None);
     (figure.value, figure.unit, figure.bar) = (figure.value / 1e6, "s", Bar::AtMost(3.0));
     figure.record();

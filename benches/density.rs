@@ -18,7 +18,10 @@ struct Taken {
     mappings: f64,
 }
 
-#[expect(clippy::cast_precision_loss, reason = "numbers of mappings are far below 2^52")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "numbers of mappings are far below 2^52"
+)]
 fn taken() -> Option<Taken> {
     let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").ok()?;
     let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
@@ -69,13 +72,20 @@ async fn one_command_each(sandboxes: &[Sandbox]) {
 
 async fn answers(sandboxes: &[Sandbox]) {
     for (index, sandbox) in sandboxes.iter().enumerate() {
-        let output = sandbox.bash("cat mine").output().await.expect("bash starts");
+        let output = sandbox
+            .bash("cat mine")
+            .output()
+            .await
+            .expect("bash starts");
         assert_eq!(output.stdout_text(), format!("{index}\n"));
     }
 }
 
 fn live_shell(sandbox: &Sandbox) -> Child {
-    let command = sandbox.command("bash").stdin(Stdio::Piped).stdout(Stdio::Piped);
+    let command = sandbox
+        .command("bash")
+        .stdin(Stdio::Piped)
+        .stdout(Stdio::Piped);
     command.spawn().expect("bash starts")
 }
 
@@ -86,7 +96,10 @@ async fn ask_all(shells: &mut [Child]) {
         stdin.write_all(b"cat mine\n").await.expect("bash reads");
         let mut line = String::new();
         let stdout = shell.stdout.as_mut().expect("it is piped");
-        BufReader::new(stdout).read_line(&mut line).await.expect("bash answers");
+        BufReader::new(stdout)
+            .read_line(&mut line)
+            .await
+            .expect("bash answers");
         assert_eq!(line, format!("{index}\n"));
     }
 }
@@ -100,7 +113,10 @@ async fn wait_until_all_read(shells: &mut [Child]) {
     for shell in shells {
         let mut line = String::new();
         let stdout = shell.stdout.as_mut().expect("it is piped");
-        BufReader::new(stdout).read_line(&mut line).await.expect("bash answers");
+        BufReader::new(stdout)
+            .read_line(&mut line)
+            .await
+            .expect("bash answers");
         assert_eq!(line, "ready\n");
     }
 }
@@ -134,11 +150,16 @@ async fn measure(engine: &Engine, base: Taken) {
 }
 
 fn main() {
-    let threads = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let threads = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     let threads = threads.expect("a runtime");
     threads.block_on(async {
         let engine = engine();
-        engine.prepare(|_| {}).await.expect("every program compiles");
+        engine
+            .prepare(|_| {})
+            .await
+            .expect("every program compiles");
         {
             // Mapped code and lazily made state belong to the empty engine.
             let sandbox = engine.sandbox().create().expect("a sandbox");
@@ -147,7 +168,10 @@ fn main() {
         }
         match taken() {
             Some(base) => measure(engine, base).await,
-            None => skip("memory of idle sandboxes", "this system has no /proc/self/smaps_rollup"),
+            None => skip(
+                "memory of idle sandboxes",
+                "this system has no /proc/self/smaps_rollup",
+            ),
         }
     });
 }

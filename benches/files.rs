@@ -17,7 +17,9 @@ fn text() -> String {
     let mut number: u64 = 1;
     for line in 0..LINES {
         // A linear congruential generator (Knuth's MMIX): the same file on every machine.
-        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        number = number
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         writeln!(text, "{:016x} line {line:07}", number).expect("a string grows");
     }
     text
@@ -74,29 +76,49 @@ fn files(criterion: &mut Criterion) {
     group.sampling_mode(SamplingMode::Flat);
     for case in CASES {
         let Some(program) = native(case.native[0]) else {
-            skip(case.name, &format!("this machine has no `{}`", case.native[0]));
+            skip(
+                case.name,
+                &format!("this machine has no `{}`", case.native[0]),
+            );
             continue;
         };
         let ours = || {
             let command = sandbox.command(case.command[0]).args(&case.command[1..]);
             let output = command.output_blocking().expect("the program starts");
-            assert!(output.status.success(), "{}: {}", case.name, output.stderr_text());
+            assert!(
+                output.status.success(),
+                "{}: {}",
+                case.name,
+                output.stderr_text()
+            );
             output.stdout.bytes
         };
         let native = || {
             let mut command = Command::new(&program);
-            command.args(&case.native[1..]).current_dir(&dir).env("LC_ALL", "C.UTF-8");
+            command
+                .args(&case.native[1..])
+                .current_dir(&dir)
+                .env("LC_ALL", "C.UTF-8");
             let output = command.output().expect("the program starts");
             assert!(output.status.success(), "{}", case.name);
             output.stdout
         };
-        assert_eq!(String::from_utf8_lossy(&ours()), String::from_utf8_lossy(&native()));
+        assert_eq!(
+            String::from_utf8_lossy(&ours()),
+            String::from_utf8_lossy(&native())
+        );
         if case.command.contains(&"g") {
             let result = sandbox.files().read_at_most("g", 1 << 30).expect("a file");
-            assert!(result == std::fs::read(dir.path().join("g")).expect("a file"), "{}", case.name);
+            assert!(
+                result == std::fs::read(dir.path().join("g")).expect("a file"),
+                "{}",
+                case.name
+            );
         }
         let mut twin = Twin::new(|| drop(ours()), || drop(native()));
-        group.bench_function(case.name, |bencher| bencher.iter_custom(|count| twin.sample(count)));
+        group.bench_function(case.name, |bencher| {
+            bencher.iter_custom(|count| twin.sample(count))
+        });
         twin.speed_ratio(case.name, SAMPLES, case.bar).record();
     }
     group.finish();

@@ -9,7 +9,8 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 
 const LOOP: &str = "echo up; while :; do :; done";
 const GROUP: &str = "for i in {1..19}; do while :; do :; done & done; echo up; while :; do :; done";
-const SPINNERS: &str = "for i in {1..99}; do while :; do :; done & done; echo up; while :; do :; done";
+const SPINNERS: &str =
+    "for i in {1..99}; do while :; do :; done & done; echo up; while :; do :; done";
 
 struct Case {
     name: &'static str,
@@ -19,16 +20,26 @@ struct Case {
 }
 
 async fn started(sandbox: &Sandbox, script: &str, processes: usize) -> Child {
-    let mut child = sandbox.bash(script).stdout(Stdio::Piped).spawn().expect("bash starts");
+    let mut child = sandbox
+        .bash(script)
+        .stdout(Stdio::Piped)
+        .spawn()
+        .expect("bash starts");
     let mut line = String::new();
     let stdout = child.stdout.as_mut().expect("it is piped");
-    BufReader::new(stdout).read_line(&mut line).await.expect("bash answers");
+    BufReader::new(stdout)
+        .read_line(&mut line)
+        .await
+        .expect("bash answers");
     assert_eq!(line, "up\n");
     assert_eq!(sandbox.processes(), processes);
     child
 }
 
-#[expect(clippy::cast_precision_loss, reason = "times of benches are far below 2^52")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "times of benches are far below 2^52"
+)]
 async fn latencies(case: &Case) -> Vec<f64> {
     let sandbox = sandbox();
     let mut samples = Vec::new();
@@ -63,7 +74,9 @@ async fn measure(case: &Case, beside: &str) {
 }
 
 fn main() {
-    let threads = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let threads = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     threads.expect("a runtime").block_on(async {
         let mut cases = [
             Case {

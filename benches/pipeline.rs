@@ -21,7 +21,12 @@ fn text() -> String {
         number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let word = if number >> 31 == 0 { "exit" } else { "enter" };
         let user = (number >> 16) % 200;
-        writeln!(text, "2025-01-01 user{user:03} {word} door {}", (number >> 8) % 7).expect("a string grows");
+        writeln!(
+            text,
+            "2025-01-01 user{user:03} {word} door {}",
+            (number >> 8) % 7
+        )
+        .expect("a string grows");
     }
     text
 }
@@ -38,17 +43,35 @@ fn pipeline(criterion: &mut Criterion) {
     sandbox.files().write("f", &text).expect("a file");
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::write(dir.path().join("f"), &text).expect("a file");
-    let ours = || sandbox.bash(SCRIPT).output_blocking().expect("bash starts").stdout.bytes;
+    let ours = || {
+        sandbox
+            .bash(SCRIPT)
+            .output_blocking()
+            .expect("bash starts")
+            .stdout
+            .bytes
+    };
     let native = || {
         let mut command = Command::new("bash");
-        command.args(["-c", SCRIPT]).current_dir(&dir).env("LC_ALL", "C.UTF-8");
+        command
+            .args(["-c", SCRIPT])
+            .current_dir(&dir)
+            .env("LC_ALL", "C.UTF-8");
         command.output().expect("bash starts").stdout
     };
     let expected = native();
     assert!(!expected.is_empty());
-    assert_eq!(String::from_utf8_lossy(&ours()), String::from_utf8_lossy(&expected));
-    let mut twin = Twin::new(|| assert_eq!(ours(), expected), || assert_eq!(native(), expected));
-    criterion.bench_function(name, |bencher| bencher.iter_custom(|count| twin.sample(count)));
+    assert_eq!(
+        String::from_utf8_lossy(&ours()),
+        String::from_utf8_lossy(&expected)
+    );
+    let mut twin = Twin::new(
+        || assert_eq!(ours(), expected),
+        || assert_eq!(native(), expected),
+    );
+    criterion.bench_function(name, |bencher| {
+        bencher.iter_custom(|count| twin.sample(count))
+    });
     twin.time_ratio(name, SAMPLES, Bar::AtMost(0.8)).record();
 }
 

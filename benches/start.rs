@@ -29,7 +29,10 @@ fn each<T>(count: u64, mut make: impl FnMut() -> T) -> Duration {
     total
 }
 
-#[expect(clippy::cast_precision_loss, reason = "times of benches are far below 2^52")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "times of benches are far below 2^52"
+)]
 fn per_call(total: Duration, count: u64) -> f64 {
     total.as_nanos() as f64 / count as f64
 }
@@ -57,7 +60,10 @@ fn create(criterion: &mut Criterion) {
                 let ours = each(count, || {
                     let sandbox = engine().sandbox().create().expect("a sandbox");
                     if file {
-                        sandbox.files().write("first.txt", "first\n").expect("a file");
+                        sandbox
+                            .files()
+                            .write("first.txt", "first\n")
+                            .expect("a file");
                     }
                     sandbox
                 });
@@ -88,7 +94,10 @@ fn create(criterion: &mut Criterion) {
 }
 
 fn run_true(sandbox: &Sandbox) {
-    let output = sandbox.command("true").output_blocking().expect("true starts");
+    let output = sandbox
+        .command("true")
+        .output_blocking()
+        .expect("true starts");
     assert!(output.status.success());
 }
 
@@ -105,7 +114,9 @@ fn spawn(criterion: &mut Criterion) {
         assert!(status.success());
     };
     let mut twin = Twin::new(|| run_true(&sandbox), native);
-    criterion.bench_function(name, |bencher| bencher.iter_custom(|count| twin.sample(count)));
+    criterion.bench_function(name, |bencher| {
+        bencher.iter_custom(|count| twin.sample(count))
+    });
     twin.time_ratio(name, SAMPLES, Bar::AtMost(0.15)).record();
 }
 
@@ -125,9 +136,14 @@ fn two_threads(criterion: &mut Criterion) {
     };
     let one = || sandboxes.iter().for_each(many);
     let mut twin = Twin::new(both, one);
-    criterion.bench_function(name, |bencher| bencher.iter_custom(|count| twin.sample(count)));
+    criterion.bench_function(name, |bencher| {
+        bencher.iter_custom(|count| twin.sample(count))
+    });
     let mut figure = twin.speed_ratio(name, SAMPLES, Bar::AtLeast(1.6));
-    figure.detail = format!("{} processes: the rate of two threads to that of one", 2 * EACH);
+    figure.detail = format!(
+        "{} processes: the rate of two threads to that of one",
+        2 * EACH
+    );
     figure.record();
 }
 
@@ -138,7 +154,10 @@ fn shell(criterion: &mut Criterion) {
         return skip(name, "this machine has no bash");
     };
     let ours = || {
-        let output = sandbox.bash("echo hi").output_blocking().expect("bash starts");
+        let output = sandbox
+            .bash("echo hi")
+            .output_blocking()
+            .expect("bash starts");
         assert_eq!(output.stdout.bytes, b"hi\n");
     };
     let native = || {
@@ -147,7 +166,9 @@ fn shell(criterion: &mut Criterion) {
         assert_eq!(command.output().expect("bash starts").stdout, b"hi\n");
     };
     let mut twin = Twin::new(ours, native);
-    criterion.bench_function(name, |bencher| bencher.iter_custom(|count| twin.sample(count)));
+    criterion.bench_function(name, |bencher| {
+        bencher.iter_custom(|count| twin.sample(count))
+    });
     twin.time_ratio(name, SAMPLES, Bar::AtMost(0.35)).record();
 }
 

@@ -4,6 +4,8 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 "$here/toolchain.sh"
 . "$here/../out/toolchain/env.sh"
+# They would replace the flags that env.sh sets for the target.
+unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS
 command=$1
 shift
 case $command in

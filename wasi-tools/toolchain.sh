@@ -12,7 +12,7 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=$root/out/toolchain
 env_file=$out/env.sh
-version=5 # raise it when this script writes something else, so that old results are made again
+version=6 # raise it when this script writes something else, so that old results are made again
 target=wasm32-wasip1
 llvm=19
 debian_packages="rustc-web cargo-web rust-web-src rust-web-clippy lld-22 clang-$llvm llvm-$llvm libclang-rt-$llvm-dev-wasm32"
@@ -65,7 +65,7 @@ ordinary_rust() {
 
 # Prints the first wasi-sdk found.
 wasi_sdk() {
-    for folder in "${WASI_SDK_PATH:-}" /opt/wasi-sdk /usr/local/wasi-sdk /usr/share/wasi-sdk "$HOME/wasi-sdk"; do
+    for folder in "${WASI_SDK_PATH:-}" /opt/wasi-sdk /usr/local/wasi-sdk /usr/share/wasi-sdk "${HOME:-/root}/wasi-sdk"; do
         if [ -n "$folder" ] && [ -x "$folder/bin/clang" ] && [ -d "$folder/share/wasi-sysroot" ]; then
             printf '%s\n' "$folder"
             return 0
@@ -158,12 +158,13 @@ write_env() {
             printf 'export RUSTC="%s" RUSTDOC="%s" RUSTC_BOOTSTRAP=1\n' "$3" "$(dirname "$3")/rustdoc"
         fi
         # Panic messages name source files: the same names on every machine, so that the same sources give the same bytes.
-        remap="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates --remap-path-prefix=$root=sandbar"
+        remap="--remap-path-prefix=${CARGO_HOME:-${HOME:-/root}/.cargo}/registry/src=crates --remap-path-prefix=$root=sandbar"
         printf 'export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="%s"\n' "${5:+$5 }$remap$rust_link"
         printf 'export CC_wasm32_wasip1="%s" AR_wasm32_wasip1="%s"\n' "$6" "$7"
         printf 'export CFLAGS_wasm32_wasip1="%s"\n' "$8"
         printf 'export GUEST_CC="%s" GUEST_AR="%s"\n' "$6" "$7"
-        printf 'export GUEST_CFLAGS="%s"\n' "-isystem $root/wasi-tools/libc/include $8"
+        # wasi-libc marks what it lacks as deprecated; our library has it.
+        printf 'export GUEST_CFLAGS="%s"\n' "-isystem $root/wasi-tools/libc/include $8 -Wno-deprecated-declarations"
         printf 'export GUEST_LDFLAGS="%s"\n' "$9$c_link $root/out/libc/libsandbar.a"
         # Messages are embedded at build time for this language (uucore); the same on every machine.
         printf 'export LANG=en_US.UTF-8\n'

@@ -109,7 +109,8 @@ impl EngineShared {
             .collect()
     }
 
-    pub(crate) fn take_sandbox(&self) -> Result<()> {
+    /// Takes a place for one more sandbox.
+    pub(crate) fn take_place(self: &Arc<Self>) -> Result<SandboxPlace> {
         let limit = self.ceilings.sandboxes;
         let taken = self
             .sandboxes
@@ -117,7 +118,7 @@ impl EngineShared {
                 (count < limit).then_some(count + 1)
             });
         match taken {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(SandboxPlace(Arc::clone(self))),
             Err(_) => Err(ErrorKind::Ceiling {
                 ceiling: "sandboxes",
                 limit: limit as u64,
@@ -125,9 +126,22 @@ impl EngineShared {
             .into()),
         }
     }
+}
 
-    pub(crate) fn give_sandbox(&self) {
-        self.sandboxes.fetch_sub(1, Ordering::Relaxed);
+/// A sandbox's place in its engine; given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct SandboxPlace(Arc<EngineShared>);
+
+impl SandboxPlace {
+    /// The engine.
+    pub(crate) fn engine(&self) -> &Arc<EngineShared> {
+        &self.0
+    }
+}
+
+impl Drop for SandboxPlace {
+    fn drop(&mut self) {
+        self.0.sandboxes.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

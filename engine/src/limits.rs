@@ -75,14 +75,15 @@ impl Default for Ceilings {
 
 /// Bytes of a guest's WebAssembly stack. Source: wasmtime `Config::max_wasm_stack`; deep recursion of interpreters needs more
 /// than its default of 512 KiB.
-pub const WASM_STACK_BYTES: usize = 8 * 1024 * 1024;
+pub(crate) const WASM_STACK_BYTES: usize = 8 * 1024 * 1024;
+// SECURITY[SB-RT-003]: host calls of a guest at its stack's end run in the difference of the two.
 /// Bytes of a guest's whole stack. The 2 MiB beyond [`WASM_STACK_BYTES`] are the host functions'; without them a guest at its limit
 /// that calls the host aborts the host's process.
-pub const FIBER_STACK_BYTES: usize = 10 * 1024 * 1024;
+pub(crate) const FIBER_STACK_BYTES: usize = 10 * 1024 * 1024;
 /// How often a running guest is interrupted, in which time a kill takes effect.
-pub const EPOCH_TICK: Duration = Duration::from_millis(1);
+pub(crate) const EPOCH_TICK: Duration = Duration::from_millis(1);
 /// Fuel between two yields where fuel is counted: a few milliseconds of computation.
-pub const FUEL_YIELD_INTERVAL: u64 = 2_000_000;
+pub(crate) const FUEL_YIELD_INTERVAL: u64 = 2_000_000;
 
 /// What a guest's own module may be: Cranelift takes time and memory that grow with the square of a function's size, and can be
 /// neither limited nor interrupted. Measured: a function of 434 KB took 9.5 s and 1.47 GB.
@@ -116,6 +117,6 @@ impl ModuleLimits {
 }
 
 /// Bytes of compiled code of guests' own modules kept on disk.
-pub const GUEST_CACHE_BYTES: u64 = 512 * MIB;
+pub(crate) const GUEST_CACHE_BYTES: u64 = 512 * MIB;
 /// Guests' own modules kept loaded.
-pub const GUEST_MODULES_LOADED: usize = 64;
+pub(crate) const GUEST_MODULES_LOADED: usize = 64;

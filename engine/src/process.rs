@@ -43,7 +43,7 @@ pub use self::signal::{DefaultAction, Disposition, Signal, SignalSet, SignalStat
 pub(crate) use self::spawn::HOST_COMMAND_LINE;
 pub use self::spawn::{ARG_MAX, FdPlan, HostCommand, HostProcess, Loader, Program, SpawnRequest};
 pub use self::stream::{NamedAs, Readiness, Stream, WindowSize};
-pub use self::table::{ExecPlan, MemoryAccount, ProcessTable, TableLimits};
+pub use self::table::{ExecPlan, MemoryAccount, Preopens, ProcessTable, TableLimits};
 pub use self::task::{ProgramFuture, Task};
 pub use self::wait::{WaitFilter, WaitOptions, WaitResult};
 
@@ -343,6 +343,8 @@ impl Process {
             }
             state.run = RunState::Zombie(status);
             state.change_reported = false;
+            // Under the lock: whoever sees that it has ended must not find it among the job's live ones.
+            self.job.process_ended();
         }
         let closed = self.fds.lock().close_all();
         drop(closed);

@@ -16,7 +16,7 @@ mod module_cache;
 mod run;
 mod timer;
 
-pub use self::executor::Runtime;
+pub(crate) use self::executor::Runtime;
 pub(crate) use self::executor::{RuntimeOptions, Scheduler};
 pub use self::module_cache::{CacheStats, compile_module};
 pub(crate) use self::timer::TimerToken;

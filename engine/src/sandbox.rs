@@ -18,7 +18,7 @@ pub use self::files::{DirectoryEntry, Files, Metadata};
 pub use self::host_command::{CommandIo, HostFunction};
 pub use self::stdio::Stdio;
 
-use crate::engine::{Engine, EngineShared};
+use crate::engine::{Engine, EngineShared, SandboxPlace};
 use crate::limits::Limits;
 use crate::process::{ProcessTable, Signal};
 use crate::vfs::Namespace;
@@ -35,7 +35,7 @@ pub struct Sandbox {
 
 #[derive(Debug)]
 pub(crate) struct SandboxShared {
-    pub(crate) engine: Arc<EngineShared>,
+    place: SandboxPlace,
     pub(crate) namespace: Arc<Namespace>,
     pub(crate) table: Arc<ProcessTable>,
     pub(crate) env: Vec<Vec<u8>>,
@@ -68,7 +68,7 @@ impl Sandbox {
     /// The engine it belongs to.
     pub fn engine(&self) -> Engine {
         Engine {
-            shared: Arc::clone(&self.shared.engine),
+            shared: Arc::clone(self.shared.engine()),
         }
     }
 
@@ -95,10 +95,15 @@ impl Sandbox {
     }
 }
 
+impl SandboxShared {
+    pub(crate) fn engine(&self) -> &Arc<EngineShared> {
+        self.place.engine()
+    }
+}
+
 impl Drop for SandboxShared {
     fn drop(&mut self) {
         self.table.end_all();
         drop(self.scratch.take());
-        self.engine.give_sandbox();
     }
 }

@@ -16,14 +16,14 @@ mod clock;
 mod devices;
 mod host_dir;
 mod image;
-mod listing;
+mod interned;
 mod memory;
 mod mounts;
-mod moves;
 mod namespace;
 mod overlay;
 mod path;
 pub(crate) mod permission;
+mod place;
 mod procfs;
 mod quota;
 mod resolve;
@@ -35,7 +35,6 @@ use std::sync::Arc;
 pub use self::devices::DeviceFs;
 pub use self::host_dir::{HostDescriptors, HostDir, HostDirOptions};
 pub use self::image::{ImageFile, ImageFs, ImageFsBuilder, ImageHostFile, ImageSource};
-pub use self::listing::DirectoryListing;
 pub use self::memory::MemoryFs;
 pub use self::mounts::{Mount, MountFlags};
 pub use self::namespace::{
@@ -44,11 +43,12 @@ pub use self::namespace::{
 pub use self::overlay::OverlayFs;
 pub use self::path::{NAME_MAX, Name, PATH_MAX};
 pub use self::permission::Writable;
+pub use self::place::Place;
 pub use self::procfs::{
     OS_RELEASE, OS_TYPE, PID_MAX, ProcFs, ProcessLimit, ProcessSummary, ProcessView,
 };
 pub use self::quota::{Charge, Quota};
-pub use self::resolve::{Confine, Follow, Place};
+pub use self::resolve::{Confine, Follow};
 
 use crate::errno::{Errno, SysResult};
 
@@ -179,6 +179,14 @@ pub trait Inode: Send + Sync + Debug + Any {
         Ok(self.stat()?.file_type)
     }
 
+    /// Permission bits for walking through a directory: as [`Inode::stat`] tells them, but they may be a millisecond old.
+    ///
+    /// # Errors
+    /// As [`Inode::stat`].
+    fn permission_bits(&self) -> SysResult<u32> {
+        Ok(self.stat()?.mode)
+    }
+
     /// Changes mode or times. The size is changed through [`OpenFile::set_len`].
     ///
     /// # Errors
@@ -299,10 +307,12 @@ pub trait Inode: Send + Sync + Debug + Any {
         Err(Errno::NotDirectory)
     }
 
-    /// Whether [`Inode::read_directory`] reads the whole directory at each call, so that a caller had better ask once for all
-    /// entries and keep them.
-    fn lists_whole(&self) -> bool {
-        false
+    /// Makes a directory's entries durable. Contents of files are [`OpenFile::sync`]'s.
+    ///
+    /// # Errors
+    /// `Io` from a host.
+    fn sync(&self) -> SysResult<()> {
+        Ok(())
     }
 
     /// SHA-256 of the contents where the back end knows it without reading (image files): the key of compiled programs.

@@ -54,11 +54,9 @@ pub fn add_to_linker<T: HasContext + Send + 'static>(
     add_sandbar(linker)
 }
 
-#[expect(
-    clippy::too_many_lines,
-    reason = "a table: one line an import, in the order of WASI's document"
-)]
 fn add_preview_1<T: HasContext + Send + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    add_descriptors(linker)?;
+    add_paths(linker)?;
     imports! { linker, PREVIEW_1:
         call args_get(list: u32, buffer: u32) => environ::args_get;
         call args_sizes_get(count: u32, size: u32) => environ::args_sizes_get;
@@ -66,6 +64,32 @@ fn add_preview_1<T: HasContext + Send + 'static>(linker: &mut Linker<T>) -> wasm
         call environ_sizes_get(count: u32, size: u32) => environ::environ_sizes_get;
         call clock_res_get(id: u32, result: u32) => clock::clock_res_get;
         call clock_time_get(id: u32, precision: u64, result: u32) => clock::clock_time_get;
+        wait poll_oneoff(subscriptions: u32, events: u32, count: u32, result: u32) => poll::poll_oneoff;
+        wait proc_raise(signal: u32) => misc::proc_raise;
+        wait sched_yield() => misc::sched_yield;
+        wait random_get(buffer: u32, len: u32) => misc::random_get;
+        call sock_accept(fd: u32, flags: u32, result: u32) => misc::sock_accept;
+        call sock_recv(
+            fd: u32, buffers: u32, count: u32, flags: u32, size: u32, out_flags: u32
+        ) => misc::sock_recv;
+        call sock_send(fd: u32, buffers: u32, count: u32, flags: u32, size: u32) => misc::sock_send;
+        call sock_shutdown(fd: u32, how: u32) => misc::sock_shutdown;
+    }
+    // The one call without a result. POSIX `_exit`: the low eight bits.
+    linker.func_wrap(
+        PREVIEW_1,
+        "proc_exit",
+        |code: u32| -> wasmtime::Result<()> {
+            let [code, ..] = code.to_le_bytes();
+            Err(Unwind::Exit(code).into())
+        },
+    )?;
+    Ok(())
+}
+
+/// Preview 1's calls on a descriptor.
+fn add_descriptors<T: HasContext + Send + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    imports! { linker, PREVIEW_1:
         call fd_advise(fd: u32, offset: u64, len: u64, advice: u32) => fd::fd_advise;
         call fd_allocate(fd: u32, offset: u64, len: u64) => fd::fd_allocate;
         call fd_close(fd: u32) => fd::fd_close;
@@ -87,6 +111,13 @@ fn add_preview_1<T: HasContext + Send + 'static>(linker: &mut Linker<T>) -> wasm
         call fd_sync(fd: u32) => fd::fd_sync;
         call fd_tell(fd: u32, result: u32) => fd::fd_tell;
         wait fd_write(fd: u32, buffers: u32, count: u32, result: u32) => io::fd_write;
+    }
+    Ok(())
+}
+
+/// Preview 1's calls on paths.
+fn add_paths<T: HasContext + Send + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    imports! { linker, PREVIEW_1:
         call path_create_directory(fd: u32, path: u32, len: u32) => path::path_create_directory;
         call path_filestat_get(fd: u32, flags: u32, path: u32, len: u32, result: u32) => path::path_filestat_get;
         call path_filestat_set_times(
@@ -110,26 +141,7 @@ fn add_preview_1<T: HasContext + Send + 'static>(linker: &mut Linker<T>) -> wasm
             target: u32, target_len: u32, fd: u32, path: u32, len: u32
         ) => path::path_symlink;
         call path_unlink_file(fd: u32, path: u32, len: u32) => path::path_unlink_file;
-        wait poll_oneoff(subscriptions: u32, events: u32, count: u32, result: u32) => poll::poll_oneoff;
-        wait proc_raise(signal: u32) => misc::proc_raise;
-        wait sched_yield() => misc::sched_yield;
-        wait random_get(buffer: u32, len: u32) => misc::random_get;
-        call sock_accept(fd: u32, flags: u32, result: u32) => misc::sock_accept;
-        call sock_recv(
-            fd: u32, buffers: u32, count: u32, flags: u32, size: u32, out_flags: u32
-        ) => misc::sock_recv;
-        call sock_send(fd: u32, buffers: u32, count: u32, flags: u32, size: u32) => misc::sock_send;
-        call sock_shutdown(fd: u32, how: u32) => misc::sock_shutdown;
     }
-    // The one call without a result. POSIX `_exit`: the low eight bits.
-    linker.func_wrap(
-        PREVIEW_1,
-        "proc_exit",
-        |code: u32| -> wasmtime::Result<()> {
-            let [code, ..] = code.to_le_bytes();
-            Err(Unwind::Exit(code).into())
-        },
-    )?;
     Ok(())
 }
 

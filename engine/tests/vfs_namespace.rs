@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use sandbar::errno::{Errno, SysResult};
 use sandbar::vfs::{
-    Access, AccessMode, At, Caller, Confine, DeviceFs, DirectoryListing, FileStat, FileSystem,
-    FileType, Follow, ImageFile, ImageFsBuilder, MemoryFs, MountFlags, Namespace, OpenFlags,
-    Opened, OverlayFs, Place, ProcFs, ProcessSummary, ProcessView, Quota, RenameFlags,
-    SetAttributes, StatTarget, Writable,
+    Access, AccessMode, At, Caller, Confine, DeviceFs, FileStat, FileSystem, FileType, Follow,
+    ImageFile, ImageFsBuilder, MemoryFs, MountFlags, Namespace, OpenFlags, Opened, OverlayFs,
+    Place, ProcFs, ProcessSummary, ProcessView, Quota, RenameFlags, SetAttributes, StatTarget,
+    Writable,
 };
 
 const CALLER: Caller = Caller { pid: 7 };
@@ -497,11 +497,11 @@ fn a_listing_tells_what_stays_exactly_once() {
         fs.write(&format!("/d/stays{n}"), b"").unwrap();
         fs.write(&format!("/d/goes{n}"), b"").unwrap();
     }
-    let listing = DirectoryListing::new(fs.place("/d"));
+    let listing = fs.place("/d");
     let mut told = Vec::new();
     let (mut cookie, mut round) = (0, 0);
     loop {
-        let batch = listing.read(cookie, 3).unwrap();
+        let batch = listing.read_directory(cookie, 3).unwrap();
         let Some(&(last, _)) = batch.last() else {
             break;
         };
@@ -747,10 +747,10 @@ fn a_listing_of_an_overlay_survives_its_own_removal() {
             .unwrap();
     }
     let fs = Fs::over(OverlayFs::new(&image.build(), Quota::unlimited()).unwrap());
-    let listing = DirectoryListing::new(fs.place("/d"));
+    let listing = fs.place("/d");
     let (mut cookie, mut removed) = (0, 0);
     loop {
-        let batch = listing.read(cookie, 7).unwrap();
+        let batch = listing.read_directory(cookie, 7).unwrap();
         let Some(&(last, _)) = batch.last() else {
             break;
         };

@@ -9,6 +9,10 @@
 //! Permission bits that deny are left out, because the test may run as root, whom the host denies nothing; they are tested in
 //! `vfs_namespace.rs`. Absolute paths are left out, because the host's root is not the sandbox's.
 #![expect(
+    clippy::disallowed_methods,
+    reason = "the host is the oracle of these tests"
+)]
+#![expect(
     clippy::unwrap_used,
     clippy::panic,
     reason = "a test fails by panicking"

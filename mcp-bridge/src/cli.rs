@@ -24,16 +24,33 @@ Examples:
 
 `sandbar COMMAND --help` shows more. SANDBAR_LOG takes a log filter such as `sandbar=trace`.";
 
+/// Heading of the options that every command has.
+const OTHER: &str = "Options of every command";
+
 /// A small computer for AI agents in which every program is WebAssembly.
 #[derive(Debug, Parser)]
 #[command(name = "sandbar", version, after_help = EXAMPLES)]
 struct Cli {
     /// Tell on standard error what happens; twice tells more
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(
+        short,
+        long,
+        global = true,
+        action = clap::ArgAction::Count,
+        help_heading = OTHER
+    )]
     verbose: u8,
 
-    /// When to use colours
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
+    /// When to use colours: auto, always, never
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = OTHER
+    )]
     color: ColorChoice,
 
     #[command(subcommand)]
@@ -53,7 +70,9 @@ enum Command {
 /// Runs the command line and gives the program's exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    let parsed = Cli::command().try_get_matches_from(&args).and_then(|matches| Cli::from_arg_matches(&matches));
+    let parsed = Cli::command()
+        .try_get_matches_from(&args)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
@@ -85,13 +104,22 @@ fn usage_code(error: &clap::Error, args: &[OsString]) -> u8 {
     if !error.use_stderr() {
         return 0;
     }
-    let passes_on = args.iter().skip(1).find(|arg| !arg.as_encoded_bytes().starts_with(b"-"));
-    if passes_on.is_some_and(|name| name == "run" || name == "wasm") { 125 } else { 2 }
+    let passes_on = args
+        .iter()
+        .skip(1)
+        .find(|arg| !arg.as_encoded_bytes().starts_with(b"-"));
+    if passes_on.is_some_and(|name| name == "run" || name == "wasm") {
+        125
+    } else {
+        2
+    }
 }
 
 /// Logs go to standard error. Nothing is set up, and nothing costs time, unless they were asked for or a server runs.
 fn start_log(verbose: u8, server: bool) {
-    let filter = std::env::var("SANDBAR_LOG").ok().filter(|text| !text.is_empty());
+    let filter = std::env::var("SANDBAR_LOG")
+        .ok()
+        .filter(|text| !text.is_empty());
     let default = match (verbose, server) {
         (0, false) if filter.is_none() => return,
         (0, _) => "warn",
@@ -136,7 +164,10 @@ mod tests {
     fn wrong_arguments_end_with_2_and_with_125_where_a_guest_s_code_is_passed_on() {
         assert_eq!(code(&["sandbar", "no-such-command"]), 2);
         assert_eq!(code(&["sandbar", "mcp", "--no-such-option"]), 2);
-        assert_eq!(code(&["sandbar", "-v", "run", "--timeout", "never", "--", "true"]), 125);
+        assert_eq!(
+            code(&["sandbar", "-v", "run", "--timeout", "never", "--", "true"]),
+            125
+        );
         assert_eq!(code(&["sandbar", "wasm"]), 125);
         assert_eq!(code(&["sandbar", "--help"]), 0);
         assert_eq!(code(&["sandbar", "--version"]), 0);
@@ -144,12 +175,17 @@ mod tests {
 
     #[test]
     fn what_follows_the_program_belongs_to_the_program() {
-        let cli = Cli::try_parse_from(["sandbar", "run", "--", "ls", "--color", "-v"]).expect("valid");
-        let Command::Run(run) = cli.command else { panic!("not run") };
+        let cli =
+            Cli::try_parse_from(["sandbar", "run", "--", "ls", "--color", "-v"]).expect("valid");
+        let Command::Run(run) = cli.command else {
+            panic!("not run")
+        };
         assert_eq!(run.program(), ["ls", "--color", "-v"]);
         assert_eq!(cli.verbose, 0);
         let cli = Cli::try_parse_from(["sandbar", "run", "ls", "--json", "-l"]).expect("valid");
-        let Command::Run(run) = cli.command else { panic!("not run") };
+        let Command::Run(run) = cli.command else {
+            panic!("not run")
+        };
         assert_eq!(run.program(), ["ls", "--json", "-l"]);
     }
 }

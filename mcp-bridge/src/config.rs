@@ -29,7 +29,9 @@ pub(crate) struct EnvVar {
 /// `500ms`, `2s`, `1.5m`, `1h`; a number alone is in seconds.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is no duration; write `500ms`, `2s`, `1m` or `1h`");
-    let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let unit_at = text
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);
     let number: f64 = number.parse().map_err(|_| wrong())?;
     let seconds = match unit {
@@ -53,7 +55,9 @@ pub(crate) fn parse_limit(text: &str) -> Result<Duration, String> {
 /// `65536`, `64K`, `64M`, `1G`, also `64MiB`; units are powers of 1,024.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is no size; write bytes or `512K`, `64M`, `1G`");
-    let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let unit_at = text
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);
     let factor: u64 = match unit {
         "" => 1,
@@ -73,14 +77,20 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
 /// `NAME=VALUE`; a name alone takes the value that the caller's environment has.
 pub(crate) fn parse_env(text: &str) -> Result<EnvVar, String> {
     let Some((name, value)) = text.split_once('=') else {
-        let value =
-            std::env::var(text).map_err(|_| format!("`{text}` is not set here; write `{text}=VALUE`"))?;
-        return Ok(EnvVar { name: text.to_owned(), value });
+        let value = std::env::var(text)
+            .map_err(|_| format!("`{text}` is not set here; write `{text}=VALUE`"))?;
+        return Ok(EnvVar {
+            name: text.to_owned(),
+            value,
+        });
     };
     if name.is_empty() {
         return Err(format!("`{text}` has no name before `=`"));
     }
-    Ok(EnvVar { name: name.to_owned(), value: value.to_owned() })
+    Ok(EnvVar {
+        name: name.to_owned(),
+        value: value.to_owned(),
+    })
 }
 
 fn split_mode(text: &str) -> (&str, Option<&str>) {
@@ -100,8 +110,13 @@ fn mode(text: Option<&str>) -> Result<MountMode, String> {
 }
 
 fn host_directory(text: &str) -> Result<PathBuf, String> {
-    let path = std::fs::canonicalize(text).map_err(|error| format!("directory `{text}`: {error}"))?;
-    if path.is_dir() { Ok(path) } else { Err(format!("`{text}` is not a directory")) }
+    let path =
+        std::fs::canonicalize(text).map_err(|error| format!("directory `{text}`: {error}"))?;
+    if path.is_dir() {
+        Ok(path)
+    } else {
+        Err(format!("`{text}` is not a directory"))
+    }
 }
 
 /// `DIR[:ro|:rw]`, mounted as the workspace. Without a mode it is read-only.
@@ -110,9 +125,14 @@ pub(crate) fn parse_workspace(text: &str) -> Result<HostMount, String> {
     let host = host_directory(dir)?;
     let home = std::env::var_os("HOME").and_then(|home| std::fs::canonicalize(home).ok());
     refuse_too_much(&host, home.as_deref())?;
-    Ok(HostMount { host, at: WORKSPACE.to_owned(), mode: mode(given)? })
+    Ok(HostMount {
+        host,
+        at: WORKSPACE.to_owned(),
+        mode: mode(given)?,
+    })
 }
 
+// SECURITY[SB-MCP-001]: a slip of a flag must not hand over a whole machine or a home directory.
 fn refuse_too_much(host: &Path, home: Option<&Path>) -> Result<(), String> {
     if host.parent().is_none() || Some(host) == home {
         return Err(format!(
@@ -127,12 +147,18 @@ fn refuse_too_much(host: &Path, home: Option<&Path>) -> Result<(), String> {
 pub(crate) fn parse_mount(text: &str) -> Result<HostMount, String> {
     let (rest, given) = split_mode(text);
     let Some((host, at)) = rest.rsplit_once(':') else {
-        return Err(format!("`{text}` must be `HOST:SANDBOX`, with `:ro` or `:rw` behind it if wanted"));
+        return Err(format!(
+            "`{text}` must be `HOST:SANDBOX`, with `:ro` or `:rw` behind it if wanted"
+        ));
     };
     if !at.starts_with('/') {
         return Err(format!("`{at}` must be an absolute path in the sandbox"));
     }
-    Ok(HostMount { host: host_directory(host)?, at: at.to_owned(), mode: mode(given)? })
+    Ok(HostMount {
+        host: host_directory(host)?,
+        at: at.to_owned(),
+        mode: mode(given)?,
+    })
 }
 
 /// What `run` and `mcp` take to set a sandbox up.
@@ -160,7 +186,10 @@ impl SandboxArgs {
 
     /// The environment as pairs.
     pub(crate) fn env_pairs(&self) -> Vec<(String, String)> {
-        self.env.iter().map(|var| (var.name.clone(), var.value.clone())).collect()
+        self.env
+            .iter()
+            .map(|var| (var.name.clone(), var.value.clone()))
+            .collect()
     }
 }
 
@@ -179,9 +208,31 @@ pub(crate) fn furnish(
     builder
 }
 
-/// The engine of this program: default image and cache, this program as the compiler of guests' own modules.
+/// Where this program keeps what must outlive it: `SANDBAR_STATE_DIR`, else `sandbar` in the user's directory for such things.
+pub(crate) fn state_dir() -> Option<PathBuf> {
+    let set = |variable: &str| {
+        std::env::var_os(variable)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let base = || {
+        let folder = if cfg!(target_os = "macos") {
+            "Library/Application Support"
+        } else {
+            ".local/state"
+        };
+        set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(folder)))
+    };
+    set("SANDBAR_STATE_DIR").or_else(|| Some(base()?.join("sandbar")))
+}
+
+/// The engine of this program: default image and cache, this program as the compiler of guests' own modules. No mount reaches
+/// what this program keeps.
 pub(crate) fn engine() -> Result<Engine, Failure> {
     let mut builder = Engine::builder();
+    if let Some(dir) = state_dir() {
+        builder = builder.protect(dir);
+    }
     match std::env::current_exe() {
         Ok(program) => builder = builder.compiler(program),
         Err(error) => tracing::warn!(%error, "guests' own modules are compiled in this process"),
@@ -197,7 +248,13 @@ pub(crate) fn raise_open_files() {
     if current == maximum {
         return;
     }
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+    if let Err(error) = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: maximum,
+            maximum,
+        },
+    ) {
         tracing::debug!(%error, ?maximum, "the limit of open files stays as it is");
     }
 }
@@ -208,9 +265,20 @@ mod tests {
 
     #[test]
     fn durations_have_units_and_a_bare_number_is_seconds() {
-        let cases = [("500ms", 500), ("2s", 2000), ("1.5m", 90_000), ("1h", 3_600_000), ("7", 7000), ("0", 0)];
+        let cases = [
+            ("500ms", 500),
+            ("2s", 2000),
+            ("1.5m", 90_000),
+            ("1h", 3_600_000),
+            ("7", 7000),
+            ("0", 0),
+        ];
         for (text, millis) in cases {
-            assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)), "{text}");
+            assert_eq!(
+                parse_duration(text),
+                Ok(Duration::from_millis(millis)),
+                "{text}"
+            );
         }
         for text in ["", "s", "2d", "-1s", "1e400s", "2 s", "NaN", "inf"] {
             assert!(parse_duration(text).is_err(), "{text}");
@@ -220,7 +288,13 @@ mod tests {
 
     #[test]
     fn sizes_are_powers_of_1024_and_never_zero() {
-        let cases = [("1", 1), ("512K", 512 << 10), ("64M", 64 << 20), ("1G", 1 << 30), ("2MiB", 2 << 20)];
+        let cases = [
+            ("1", 1),
+            ("512K", 512 << 10),
+            ("64M", 64 << 20),
+            ("1G", 1 << 30),
+            ("2MiB", 2 << 20),
+        ];
         for (text, bytes) in cases {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
@@ -231,11 +305,16 @@ mod tests {
 
     #[test]
     fn a_variable_needs_a_name_and_may_have_an_empty_value() {
-        let var = |name: &str, value: &str| EnvVar { name: name.into(), value: value.into() };
+        let var = |name: &str, value: &str| EnvVar {
+            name: name.into(),
+            value: value.into(),
+        };
         assert_eq!(parse_env("A=b=c"), Ok(var("A", "b=c")));
         assert_eq!(parse_env("A="), Ok(var("A", "")));
         assert!(parse_env("=x").is_err());
-        assert!(parse_env("SANDBAR_TEST_NOT_SET_ANYWHERE").is_err_and(|text| text.contains("not set")));
+        assert!(
+            parse_env("SANDBAR_TEST_NOT_SET_ANYWHERE").is_err_and(|text| text.contains("not set"))
+        );
     }
 
     #[test]
@@ -243,16 +322,35 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let host = std::fs::canonicalize(dir.path()).expect("a path");
         let text = |suffix: &str| format!("{}{suffix}", host.display());
-        let mount = |at: &str, mode| HostMount { host: host.clone(), at: at.into(), mode };
-        assert_eq!(parse_mount(&text(":/src")), Ok(mount("/src", MountMode::ReadOnly)));
-        assert_eq!(parse_mount(&text(":/src:ro")), Ok(mount("/src", MountMode::ReadOnly)));
-        assert_eq!(parse_mount(&text(":/src:rw")), Ok(mount("/src", MountMode::ReadWrite)));
+        let mount = |at: &str, mode| HostMount {
+            host: host.clone(),
+            at: at.into(),
+            mode,
+        };
+        assert_eq!(
+            parse_mount(&text(":/src")),
+            Ok(mount("/src", MountMode::ReadOnly))
+        );
+        assert_eq!(
+            parse_mount(&text(":/src:ro")),
+            Ok(mount("/src", MountMode::ReadOnly))
+        );
+        assert_eq!(
+            parse_mount(&text(":/src:rw")),
+            Ok(mount("/src", MountMode::ReadWrite))
+        );
         assert!(parse_mount(&text(":src")).is_err_and(|text| text.contains("absolute")));
         assert!(parse_mount(&text("")).is_err_and(|text| text.contains("HOST:SANDBOX")));
         assert!(parse_mount(&text(":/src:overlay")).is_err_and(|text| text.contains("overlay")));
         assert!(parse_mount(&text("/missing:/src")).is_err_and(|text| text.contains("missing")));
-        assert_eq!(parse_workspace(&text("")), Ok(mount(WORKSPACE, MountMode::ReadOnly)));
-        assert_eq!(parse_workspace(&text(":rw")), Ok(mount(WORKSPACE, MountMode::ReadWrite)));
+        assert_eq!(
+            parse_workspace(&text("")),
+            Ok(mount(WORKSPACE, MountMode::ReadOnly))
+        );
+        assert_eq!(
+            parse_workspace(&text(":rw")),
+            Ok(mount(WORKSPACE, MountMode::ReadWrite))
+        );
     }
 
     #[test]
@@ -260,6 +358,9 @@ mod tests {
         let home = Path::new("/home/someone");
         assert!(refuse_too_much(Path::new("/"), Some(home)).is_err());
         assert!(refuse_too_much(home, Some(home)).is_err());
-        assert_eq!(refuse_too_much(Path::new("/home/someone/project"), Some(home)), Ok(()));
+        assert_eq!(
+            refuse_too_much(Path::new("/home/someone/project"), Some(home)),
+            Ok(())
+        );
     }
 }

@@ -52,10 +52,18 @@ impl Failure {
 
     /// The exit code that a shell would use for it; 125 where it is Sandbar's own.
     pub(crate) fn exit_code(&self) -> u8 {
-        let Self::Engine(error) = self else { return 125 };
+        let Self::Engine(error) = self else {
+            return 125;
+        };
         match error.kind() {
-            ErrorKind::Spawn { errno: Errno::NotFound, .. } => 127,
-            ErrorKind::Spawn { errno: Errno::Access | Errno::NoExec | Errno::IsDirectory, .. } => 126,
+            ErrorKind::Spawn {
+                errno: Errno::NotFound,
+                ..
+            } => 127,
+            ErrorKind::Spawn {
+                errno: Errno::Access | Errno::NoExec | Errno::IsDirectory,
+                ..
+            } => 126,
             _ => 125,
         }
     }
@@ -77,18 +85,32 @@ fn with_causes(error: &sandbar::Error) -> String {
 fn hint(error: &sandbar::Error) -> Option<String> {
     let text = match error.kind() {
         ErrorKind::File { errno, .. } => return file_hint(*errno).map(str::to_owned),
-        ErrorKind::Spawn { errno: Errno::NotFound, .. } => {
+        ErrorKind::Spawn {
+            errno: Errno::NotFound,
+            ..
+        } => {
             "only programs of the tools image (`ls /usr/bin`) and WebAssembly modules run in a sandbox"
         }
-        ErrorKind::Spawn { errno: Errno::NoExec, .. } => {
+        ErrorKind::Spawn {
+            errno: Errno::NoExec,
+            ..
+        } => {
             "a program is a WebAssembly module of WASI preview 1 or a script that starts with `#!`"
         }
-        ErrorKind::Spawn { errno: Errno::Access, .. } => "make it executable with `chmod +x`",
-        ErrorKind::Spawn { errno: Errno::Again, .. } => {
-            "too many processes run in the sandbox; end some (`ps`, `kill`)"
+        ErrorKind::Spawn {
+            errno: Errno::Access,
+            ..
+        } => "make it executable with `chmod +x`",
+        ErrorKind::Spawn {
+            errno: Errno::Again,
+            ..
+        } => "too many processes run in the sandbox; end some (`ps`, `kill`)",
+        ErrorKind::Ceiling { .. } => {
+            "end something else that runs in this engine, or start a second server"
         }
-        ErrorKind::Ceiling { .. } => "end something else that runs in this engine, or start a second server",
-        ErrorKind::Image { .. } => "`make image` builds the tools image; SANDBAR_IMAGE names the folder of one",
+        ErrorKind::Image { .. } => {
+            "`make image` builds the tools image; SANDBAR_IMAGE names the folder of one"
+        }
         _ => return None,
     };
     Some(text.to_owned())
@@ -101,8 +123,12 @@ fn file_hint(errno: Errno) -> Option<&'static str> {
         Errno::NotDirectory => "a part of the path is a file; check it with `ls`",
         Errno::ReadOnly => "this place cannot be changed; write below /data/workspace or /tmp",
         Errno::Access | Errno::NotPermitted => "look at its permissions with `ls -l`",
-        Errno::Quota | Errno::NoSpace => "the sandbox's space is used up; remove files that are not needed (`du -a /data /tmp`)",
-        Errno::FileTooBig => "read a part of it, with `offset` and `limit` or with `head`, `tail`, `grep`",
+        Errno::Quota | Errno::NoSpace => {
+            "the sandbox's space is used up; remove files that are not needed (`du -a /data /tmp`)"
+        }
+        Errno::FileTooBig => {
+            "read a part of it, with `offset` and `limit` or with `head`, `tail`, `grep`"
+        }
         Errno::Loop => "its links lead in a circle; look at them with `ls -l`",
         _ => return None,
     })
@@ -123,12 +149,20 @@ pub(crate) type ToolResult = Result<Vec<ContentBlock>, ToolError>;
 impl ToolError {
     /// A failure with the way out of it.
     pub(crate) fn new(text: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { text: sentence(&text.into()), hint: Some(hint.into()), before: Vec::new() }
+        Self {
+            text: sentence(&text.into()),
+            hint: Some(hint.into()),
+            before: Vec::new(),
+        }
     }
 
     /// An answer that is complete and yet no success: a command that was stopped.
     pub(crate) fn output(opened: Option<String>, text: String) -> Self {
-        Self { text, hint: None, before: opened.into_iter().collect() }
+        Self {
+            text,
+            hint: None,
+            before: opened.into_iter().collect(),
+        }
     }
 
     /// What a model reads.
@@ -142,7 +176,13 @@ impl ToolError {
     /// The answer of the protocol: a result that says it is an error, so that the model sees it.
     pub(crate) fn into_result(self) -> CallToolResult {
         let text = self.text();
-        CallToolResult::error(self.before.into_iter().chain([text]).map(ContentBlock::text).collect())
+        CallToolResult::error(
+            self.before
+                .into_iter()
+                .chain([text])
+                .map(ContentBlock::text)
+                .collect(),
+        )
     }
 }
 
@@ -152,7 +192,11 @@ fn sentence(text: &str) -> String {
 
 impl From<sandbar::Error> for ToolError {
     fn from(error: sandbar::Error) -> Self {
-        Self { hint: hint(&error), text: sentence(&with_causes(&error)), before: Vec::new() }
+        Self {
+            hint: hint(&error),
+            text: sentence(&with_causes(&error)),
+            before: Vec::new(),
+        }
     }
 }
 
@@ -161,7 +205,12 @@ mod tests {
     use super::*;
 
     fn file(errno: Errno) -> sandbar::Error {
-        ErrorKind::File { operation: "read", path: "notes.txt".into(), errno }.into()
+        ErrorKind::File {
+            operation: "read",
+            path: "notes.txt".into(),
+            errno,
+        }
+        .into()
     }
 
     #[test]
@@ -176,7 +225,10 @@ mod tests {
     #[test]
     fn exit_codes_are_those_of_a_shell() {
         let spawn = |errno| {
-            Failure::from(sandbar::Error::from(ErrorKind::Spawn { program: "x".into(), errno }))
+            Failure::from(sandbar::Error::from(ErrorKind::Spawn {
+                program: "x".into(),
+                errno,
+            }))
         };
         assert_eq!(spawn(Errno::NotFound).exit_code(), 127);
         assert_eq!(spawn(Errno::Access).exit_code(), 126);

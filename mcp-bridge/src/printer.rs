@@ -98,7 +98,11 @@ impl Printer {
     pub(crate) fn usage(self, error: &clap::Error) {
         let text = error.render();
         let write = |out: &mut dyn Write, color: bool| {
-            if color { write!(out, "{}", text.ansi()) } else { write!(out, "{text}") }
+            if color {
+                write!(out, "{}", text.ansi())
+            } else {
+                write!(out, "{text}")
+            }
         };
         let written = if error.use_stderr() {
             write(&mut std::io::stderr().lock(), self.color_error)
@@ -110,7 +114,11 @@ impl Printer {
 }
 
 fn paint(color: bool, style: Style, text: &str) -> String {
-    if color { format!("\x1b[{}m{text}\x1b[0m", style.code()) } else { text.to_owned() }
+    if color {
+        format!("\x1b[{}m{text}\x1b[0m", style.code())
+    } else {
+        text.to_owned()
+    }
 }
 
 #[cfg(test)]

@@ -36,7 +36,9 @@ pub struct Server {
 impl Server {
     /// A server of a session.
     pub fn new(session: Session) -> Self {
-        Self { session: Arc::new(session) }
+        Self {
+            session: Arc::new(session),
+        }
     }
 
     /// The session.
@@ -64,7 +66,9 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::list(&self.session).into_iter().find(|tool| tool.name == name)
+        tools::list(&self.session)
+            .into_iter()
+            .find(|tool| tool.name == name)
     }
 
     async fn call_tool(
@@ -73,7 +77,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if !tools::is_known(&request.name) {
-            return Err(ErrorData::invalid_params(format!("unknown tool: {}", request.name), None));
+            return Err(ErrorData::invalid_params(
+                format!("unknown tool: {}", request.name),
+                None,
+            ));
         }
         let arguments = request.arguments.unwrap_or_default();
         let result = tokio::select! {
@@ -96,6 +103,10 @@ mod tests {
 
     #[test]
     fn instructions_are_short_enough_to_be_read() {
-        assert!(INSTRUCTIONS.len() <= 2000, "{} characters", INSTRUCTIONS.len());
+        assert!(
+            INSTRUCTIONS.len() <= 2000,
+            "{} characters",
+            INSTRUCTIONS.len()
+        );
     }
 }

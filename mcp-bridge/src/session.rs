@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use sandbar::{Engine, MountMode, WORKSPACE};
+use sandbar::{Engine, MountMode};
 use tokio::sync::watch;
 
 pub(crate) use self::instance::{Instance, Turn};
@@ -87,7 +87,11 @@ impl Session {
     /// # Errors
     /// When the directory for its files cannot be made, or another process uses it.
     pub fn new(engine: Engine, config: SessionConfig) -> Result<Self, Failure> {
-        let lock = config.directory.as_deref().map(lock_directory).transpose()?;
+        let lock = config
+            .directory
+            .as_deref()
+            .map(lock_directory)
+            .transpose()?;
         Ok(Self {
             engine,
             config,
@@ -103,7 +107,10 @@ impl Session {
 
     /// Whether a command may change files of the host.
     pub(crate) fn changes_host(&self) -> bool {
-        self.config.mounts.iter().any(|mount| mount.mode == MountMode::ReadWrite)
+        self.config
+            .mounts
+            .iter()
+            .any(|mount| mount.mode == MountMode::ReadWrite)
     }
 
     /// The sandbox of a name, which is opened when it is new.
@@ -111,13 +118,21 @@ impl Session {
         let name = name.unwrap_or(DEFAULT_INSTANCE);
         let mut instances = self.instances.lock();
         if let Some(instance) = instances.get(name) {
-            return Ok(Reached { instance: Arc::clone(instance), opened: None });
+            return Ok(Reached {
+                instance: Arc::clone(instance),
+                opened: None,
+            });
         }
-        parse_name(name).map_err(|reason| ToolError::new(format!("`sandbox`: {reason}"), open_names(&instances)))?;
+        parse_name(name).map_err(|reason| {
+            ToolError::new(format!("`sandbox`: {reason}"), open_names(&instances))
+        })?;
         if looks_like_id(name) {
             return Err(ToolError::new(
                 format!("`sandbox`: there is no sandbox with the id {name}"),
-                format!("a new sandbox needs a name that is no id; {}", open_names(&instances)),
+                format!(
+                    "a new sandbox needs a name that is no id; {}",
+                    open_names(&instances)
+                ),
             ));
         }
         if instances.len() >= self.config.max_instances {
@@ -135,12 +150,20 @@ impl Session {
         let implicit = name == DEFAULT_INSTANCE;
         instances.insert(name.to_owned(), Arc::clone(&instance));
         let opened = (!implicit || known).then(|| {
-            let files = if known { "with its files of an earlier session" } else { "new" };
+            let files = if known {
+                "with its files of an earlier session"
+            } else {
+                "new"
+            };
             format!(
                 "[sandbox `{name}` opened, {files}; {} of at most {} are open: {}]",
                 instances.len(),
                 self.config.max_instances,
-                instances.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+                instances
+                    .keys()
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", ")
             )
         });
         Ok(Reached { instance, opened })
@@ -155,9 +178,6 @@ impl Session {
             builder = builder.data_dir(data);
         }
         let sandbox = config::furnish(builder, &self.config.mounts, &self.config.env).create()?;
-        for dir in [WORKSPACE, "/data/home"] {
-            sandbox.files().create_dir_all(dir)?;
-        }
         Ok((Instance::new(sandbox, self.config.max_output_chars), known))
     }
 
@@ -166,7 +186,10 @@ impl Session {
         let given = Path::new(path);
         for mount in &self.config.mounts {
             if let Ok(rest) = given.strip_prefix(&mount.host) {
-                return Path::new(&mount.at).join(rest).to_string_lossy().into_owned();
+                return Path::new(&mount.at)
+                    .join(rest)
+                    .to_string_lossy()
+                    .into_owned();
             }
         }
         path.to_owned()
@@ -191,8 +214,12 @@ impl Session {
     pub(crate) async fn shut_down(&self) {
         self.end();
         for _ in 0..100 {
-            let running: usize =
-                self.instances.lock().values().map(|instance| instance.sandbox().processes()).sum();
+            let running: usize = self
+                .instances
+                .lock()
+                .values()
+                .map(|instance| instance.sandbox().processes())
+                .sum();
             if running == 0 {
                 return;
             }
@@ -210,7 +237,11 @@ impl Drop for Session {
 
 fn open_names(instances: &BTreeMap<String, Arc<Instance>>) -> String {
     let names: Vec<_> = instances.keys().map(String::as_str).collect();
-    if names.is_empty() { "none is open".into() } else { format!("open are {}", names.join(", ")) }
+    if names.is_empty() {
+        "none is open".into()
+    } else {
+        format!("open are {}", names.join(", "))
+    }
 }
 
 /// A sandbox's or a session's name: a DNS label, which also fits a handle `<sandbox>/<name>` and a directory.
@@ -233,7 +264,10 @@ pub(crate) fn parse_name(name: &str) -> Result<String, String> {
 /// Whether a name has the shape of a UUID, which is never a new sandbox's name.
 fn looks_like_id(name: &str) -> bool {
     let parts: Vec<usize> = name.split('-').map(str::len).collect();
-    parts == [8, 4, 4, 4, 12] && name.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+    parts == [8, 4, 4, 4, 12]
+        && name
+            .bytes()
+            .all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
 }
 
 /// Makes a session's directory and locks it for this process.
@@ -244,7 +278,9 @@ fn lock_directory(directory: &Path) -> Result<File, Failure> {
         .recursive(true)
         .mode(0o700)
         .create(directory)
-        .map_err(Failure::io(format!("make the session's directory `{shown}`")))?;
+        .map_err(Failure::io(format!(
+            "make the session's directory `{shown}`"
+        )))?;
     // Not one of the sandboxes' names.
     let lock = directory.join(".lock");
     let file = File::options()
@@ -273,7 +309,17 @@ mod tests {
         for name in ["a", "default", "build-2", &"x".repeat(63)] {
             assert_eq!(parse_name(name), Ok(name.to_owned()));
         }
-        for name in ["", "A", "-a", "a-", "a_b", "a/b", "..", "ä", &"x".repeat(64)] {
+        for name in [
+            "",
+            "A",
+            "-a",
+            "a-",
+            "a_b",
+            "a/b",
+            "..",
+            "ä",
+            &"x".repeat(64),
+        ] {
             assert!(parse_name(name).is_err(), "{name}");
         }
     }
@@ -290,7 +336,10 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("sessions/one");
         let first = lock_directory(&path).expect("free");
-        assert!(lock_directory(&path).is_err_and(|failure| failure.text().contains("another sandbar process")));
+        assert!(
+            lock_directory(&path)
+                .is_err_and(|failure| failure.text().contains("another sandbar process"))
+        );
         drop(first);
         lock_directory(&path).expect("free again");
     }

@@ -18,7 +18,9 @@ impl Interrupts {
     pub(crate) fn new() -> Result<Self, Failure> {
         let stream = |kind: SignalKind| {
             let number = u8::try_from(kind.as_raw_value()).unwrap_or_default();
-            signal(kind).map(|stream| (number, stream)).map_err(Failure::io("receive signals"))
+            signal(kind)
+                .map(|stream| (number, stream))
+                .map_err(Failure::io("receive signals"))
         };
         Ok(Self {
             streams: [

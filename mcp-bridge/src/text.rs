@@ -8,14 +8,20 @@ fn char_starts(bytes: &[u8]) -> impl Iterator<Item = usize> {
         let invalid_at = start + chunk.valid().len();
         at = invalid_at + chunk.invalid().len();
         let invalid = (!chunk.invalid().is_empty()).then_some(invalid_at);
-        chunk.valid().char_indices().map(move |(index, _)| start + index).chain(invalid)
+        chunk
+            .valid()
+            .char_indices()
+            .map(move |(index, _)| start + index)
+            .chain(invalid)
     })
 }
 
 /// How many leading bytes make up at most `chars` characters; up to a line's end where that leaves at least three quarters.
 pub(crate) fn head_len(bytes: &[u8], chars: usize) -> usize {
     let mut starts = char_starts(bytes);
-    let Some(end) = starts.nth(chars) else { return bytes.len() };
+    let Some(end) = starts.nth(chars) else {
+        return bytes.len();
+    };
     let head = bytes.get(..end).unwrap_or_default();
     match head.iter().rposition(|byte| *byte == b'\n') {
         Some(newline) if newline + 1 >= end / 4 * 3 => newline + 1,
@@ -27,7 +33,9 @@ pub(crate) fn head_len(bytes: &[u8], chars: usize) -> usize {
 /// quarters.
 pub(crate) fn tail_start(bytes: &[u8], chars: usize) -> usize {
     let starts: Vec<usize> = char_starts(bytes).collect();
-    let Some(first) = starts.len().checked_sub(chars) else { return 0 };
+    let Some(first) = starts.len().checked_sub(chars) else {
+        return 0;
+    };
     let start = starts.get(first).copied().unwrap_or(bytes.len());
     if start == 0 {
         return 0;
@@ -64,7 +72,10 @@ pub(crate) fn shown_line(line: &[u8], chars: usize) -> String {
     let end = char_starts(line).nth(chars).unwrap_or(line.len());
     let mut text = String::from_utf8_lossy(line.get(..end).unwrap_or_default()).into_owned();
     if end < line.len() {
-        let more = format!(" [… {} more bytes in this line]", grouped((line.len() - end) as u64));
+        let more = format!(
+            " [… {} more bytes in this line]",
+            grouped((line.len() - end) as u64)
+        );
         text.push_str(&more);
     }
     text
@@ -76,7 +87,12 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_by_thousands() {
-        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")];
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ];
         for (number, text) in cases {
             assert_eq!(grouped(number), text);
         }
@@ -109,6 +125,9 @@ mod tests {
     #[test]
     fn a_long_line_says_how_much_is_not_shown() {
         assert_eq!(shown_line(b"abc", 3), "abc");
-        assert_eq!(shown_line("äöü".as_bytes(), 2), "äö [… 2 more bytes in this line]");
+        assert_eq!(
+            shown_line("äöü".as_bytes(), 2),
+            "äö [… 2 more bytes in this line]"
+        );
     }
 }

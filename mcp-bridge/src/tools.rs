@@ -44,7 +44,15 @@ pub(crate) fn list(session: &Session) -> Vec<Tool> {
 
 /// Whether there is a tool of this name.
 pub(crate) fn is_known(name: &str) -> bool {
-    [bash::NAME, bash_output::NAME, kill_shell::NAME, read::NAME, write::NAME, edit::NAME].contains(&name)
+    [
+        bash::NAME,
+        bash_output::NAME,
+        kill_shell::NAME,
+        read::NAME,
+        write::NAME,
+        edit::NAME,
+    ]
+    .contains(&name)
 }
 
 /// Calls a tool. When the future is dropped, a command that it waits for is ended.
@@ -57,7 +65,10 @@ pub(crate) async fn call(session: &Arc<Session>, name: &str, arguments: JsonObje
         read::NAME => read::call(session, &mut arguments).await,
         write::NAME => write::call(session, &mut arguments).await,
         edit::NAME => edit::call(session, &mut arguments).await,
-        _ => Err(ToolError::new(format!("there is no tool `{name}`"), "list the tools")),
+        _ => Err(ToolError::new(
+            format!("there is no tool `{name}`"),
+            "list the tools",
+        )),
     }
 }
 
@@ -89,7 +100,9 @@ fn tool(
         "required": required,
         "additionalProperties": false,
     });
-    let Value::Object(schema) = schema else { return Tool::default() };
+    let Value::Object(schema) = schema else {
+        return Tool::default();
+    };
     let hints = ToolAnnotations::with_title(name)
         .read_only(matches!(effect, Effect::Reads))
         .destructive(matches!(effect, Effect::Changes) && session.changes_host())
@@ -105,7 +118,11 @@ fn reach(session: &Session, arguments: &mut Arguments) -> Result<Reached, ToolEr
 
 /// An answer of one text, behind what is said about a sandbox that was opened.
 fn answer(opened: Option<String>, text: String) -> Vec<ContentBlock> {
-    opened.into_iter().chain([text]).map(ContentBlock::text).collect()
+    opened
+        .into_iter()
+        .chain([text])
+        .map(ContentBlock::text)
+        .collect()
 }
 
 /// Runs file calls where they hold up nobody.
@@ -116,7 +133,10 @@ async fn blocking<T: Send + 'static>(
         Ok(result) => result,
         Err(error) => {
             tracing::error!(%error, "a tool failed");
-            Err(ToolError::new("the tool itself failed", "this is a fault of the server; its log says more"))
+            Err(ToolError::new(
+                "the tool itself failed",
+                "this is a fault of the server; its log says more",
+            ))
         }
     }
 }

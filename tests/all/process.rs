@@ -8,7 +8,9 @@ use sandbar_test_support::{bash, sandbox, sandbox_with, stdout_of};
 #[test]
 fn an_endless_loop_is_stopped_at_its_time_limit_with_its_output_kept() {
     let sandbox = sandbox();
-    let command = sandbox.bash("echo before; while :; do :; done").timeout(Duration::from_millis(300));
+    let command = sandbox
+        .bash("echo before; while :; do :; done")
+        .timeout(Duration::from_millis(300));
     let output = command.output_blocking().expect("bash starts");
     assert_eq!(output.status, ExitStatus::Signaled(Signal::KILL));
     assert_eq!(output.report.ended, Ended::TimeLimit);
@@ -19,7 +21,10 @@ fn an_endless_loop_is_stopped_at_its_time_limit_with_its_output_kept() {
 #[test]
 fn yes_ends_by_sigpipe_when_head_has_its_line() {
     let sandbox = sandbox();
-    assert_eq!(stdout_of(&sandbox, "yes | head -1; echo ${PIPESTATUS[0]}"), "y\n141");
+    assert_eq!(
+        stdout_of(&sandbox, "yes | head -1; echo ${PIPESTATUS[0]}"),
+        "y\n141"
+    );
 }
 
 #[test]
@@ -41,9 +46,14 @@ fn a_hundred_megabytes_pass_three_pipes() {
 fn a_script_runs_by_its_first_line() {
     let sandbox = sandbox();
     let files = sandbox.files();
-    files.write("run.sh", "#!/bin/bash\necho \"$0 $1\"\n").expect("write");
+    files
+        .write("run.sh", "#!/bin/bash\necho \"$0 $1\"\n")
+        .expect("write");
     assert_eq!(bash(&sandbox, "./run.sh x").status, ExitStatus::Exited(126));
-    assert_eq!(stdout_of(&sandbox, "chmod +x run.sh && ./run.sh x"), "./run.sh x");
+    assert_eq!(
+        stdout_of(&sandbox, "chmod +x run.sh && ./run.sh x"),
+        "./run.sh x"
+    );
 }
 
 #[test]
@@ -67,7 +77,9 @@ fn a_background_job_runs_beside_and_is_waited_for() {
 #[test]
 fn a_fork_bomb_ends_at_the_process_limit_and_the_sandbox_goes_on() {
     let sandbox = sandbox_with(|limits| limits.processes = 40);
-    let command = sandbox.bash("f() { f | f & }; f; wait").timeout(Duration::from_secs(3));
+    let command = sandbox
+        .bash("f() { f | f & }; f; wait")
+        .timeout(Duration::from_secs(3));
     let output = command.output_blocking().expect("bash starts");
     drop(output);
     sandbox.kill_all();
@@ -82,7 +94,10 @@ fn a_fork_bomb_ends_at_the_process_limit_and_the_sandbox_goes_on() {
 #[test]
 fn killing_a_child_ends_everything_that_it_started() {
     let sandbox = sandbox();
-    let child = sandbox.bash("sleep 100 & (sleep 100; true) & setsid sleep 100 & wait").spawn().expect("bash starts");
+    let child = sandbox
+        .bash("sleep 100 & (sleep 100; true) & setsid sleep 100 & wait")
+        .spawn()
+        .expect("bash starts");
     let deadline = Instant::now() + Duration::from_secs(10);
     while sandbox.processes() < 4 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(5));
@@ -99,8 +114,17 @@ fn killing_a_child_ends_everything_that_it_started() {
 #[test]
 fn what_is_not_there_is_127_and_what_cannot_run_is_126() {
     let sandbox = sandbox();
-    assert_eq!(bash(&sandbox, "no-such-command").status, ExitStatus::Exited(127));
-    assert_eq!(bash(&sandbox, "/etc/passwd").status, ExitStatus::Exited(126));
-    let error = sandbox.command("no-such-command").output_blocking().expect_err("not found");
+    assert_eq!(
+        bash(&sandbox, "no-such-command").status,
+        ExitStatus::Exited(127)
+    );
+    assert_eq!(
+        bash(&sandbox, "/etc/passwd").status,
+        ExitStatus::Exited(126)
+    );
+    let error = sandbox
+        .command("no-such-command")
+        .output_blocking()
+        .expect_err("not found");
     assert_eq!(error.errno(), Some(sandbar::Errno::NotFound));
 }

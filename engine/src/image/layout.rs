@@ -49,13 +49,7 @@ impl TryFrom<String> for Digest {
 impl Digest {
     /// Of some bytes.
     pub fn of(bytes: &[u8]) -> Self {
-        let hash = sha2::Sha256::digest(bytes);
-        Self(format!(
-            "sha256:{}",
-            hash.iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect::<String>()
-        ))
+        Self(format!("sha256:{:x}", sha2::Sha256::digest(bytes)))
     }
 
     /// The hexadecimal digits.

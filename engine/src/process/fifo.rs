@@ -18,7 +18,7 @@ use crate::vfs::{AccessMode, Inode, Mount};
 
 /// The pipes behind the named pipes of a sandbox that somebody has open, by device and inode number.
 #[derive(Debug, Default)]
-pub struct FifoTable(Mutex<HashMap<(u64, u64), Weak<Pipe>>>);
+pub(super) struct FifoTable(Mutex<HashMap<(u64, u64), Weak<Pipe>>>);
 
 impl FifoTable {
     fn pipe(&self, key: (u64, u64)) -> Arc<Pipe> {

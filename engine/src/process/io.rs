@@ -76,12 +76,10 @@ impl Process {
         description: Arc<Description>,
         close_on_exec: bool,
     ) -> SysResult<()> {
-        let replaced = self
-            .fds
-            .lock()
-            .replace(fd, Arc::clone(&description), close_on_exec)?;
+        let new = Arc::as_ptr(&description);
+        let replaced = self.fds.lock().replace(fd, description, close_on_exec)?;
         if let Some(replaced) = replaced
-            && !Arc::ptr_eq(&replaced, &description)
+            && !std::ptr::eq(Arc::as_ptr(&replaced), new)
         {
             self.release_record_locks(&replaced);
         }

@@ -2,6 +2,8 @@
 //!
 //! A process never leaves its job, whatever groups, sessions or parents it takes, so a job can be ended as one: at a time
 //! limit, when its handle is dropped, against a fork bomb.
+//!
+//! SECURITY[SB-PR-001]: a fork bomb ends, because a job that is being ended starts nothing more.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 

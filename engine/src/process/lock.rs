@@ -3,7 +3,7 @@
 //! The two kinds do not see each other, as on Linux. A `flock` belongs to the open-file description and ends with its last
 //! descriptor; record locks belong to the process and end when it closes *any* descriptor of the file, or ends (POSIX).
 //!
-//! Source: flock(2), fcntl_locking(2), <https://man7.org/linux/man-pages/man2/fcntl_locking.2.html>.
+//! Source: `flock(2)`, `fcntl_locking(2)`, <https://man7.org/linux/man-pages/man2/fcntl_locking.2.html>.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -128,7 +128,7 @@ struct Inner {
 
 /// The locks of a sandbox.
 #[derive(Debug, Default)]
-pub struct LockTable {
+pub(super) struct LockTable {
     inner: Mutex<Inner>,
     /// Told when a lock was released or weakened.
     changed: Notify,
@@ -422,7 +422,9 @@ mod tests {
             .try_record(FILE, record(1, LockKind::Exclusive, 0, 0))
             .unwrap();
         let hole = LockRange::new(10, 5).unwrap();
-        table.change(FILE, |file| (file.set(1, None, hole), true)).unwrap();
+        table
+            .change(FILE, |file| (file.set(1, None, hole), true))
+            .unwrap();
         let other = |start, len| table.conflict(FILE, record(2, LockKind::Shared, start, len));
         assert_eq!(other(10, 5), None);
         assert_eq!(other(9, 1).map(|lock| lock.range.len()), Some(10));

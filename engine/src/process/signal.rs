@@ -142,7 +142,7 @@ pub enum Disposition {
 
 /// What has to be done about a signal that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
+pub(super) enum Delivery {
     /// Nothing, or it waits until it is unblocked or taken.
     Kept,
     /// End the process.

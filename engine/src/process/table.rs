@@ -23,6 +23,9 @@ use crate::vfs::{Namespace, Place, ProcessSummary, ProcessView};
 /// Largest process id. Source: Linux `pid_max`, <https://man7.org/linux/man-pages/man5/proc_sys_kernel.5.html>.
 const PID_MAX: u32 = 32_768;
 
+/// Directories that plain modules find opened: the name that they see, and the absolute path in the namespace.
+pub type Preopens = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// Limits of a whole table.
 #[derive(Clone, Debug)]
 pub struct TableLimits {
@@ -40,7 +43,7 @@ pub struct MemoryAccount {
     used: AtomicU64,
     peak: AtomicU64,
     limit: u64,
-    parent: Option<Arc<MemoryAccount>>,
+    parent: Option<Arc<Self>>,
 }
 
 impl MemoryAccount {
@@ -113,7 +116,7 @@ pub struct ProcessTable {
     memory: Arc<MemoryAccount>,
     inner: Mutex<Inner>,
     host_commands: Mutex<HashMap<Vec<u8>, Arc<dyn HostCommand>>>,
-    plain_preopens: Mutex<Option<Vec<(Vec<u8>, Vec<u8>)>>>,
+    plain_preopens: Mutex<Option<Preopens>>,
     locks: Arc<LockTable>,
     fifos: FifoTable,
     started_at: Instant,
@@ -185,12 +188,12 @@ impl ProcessTable {
 
     /// Says which directories plain preview 1 modules find preopened, from descriptor 3 on: the name that they see and the
     /// absolute path in the namespace. The default is the list in docs/guest-abi.md.
-    pub fn set_plain_preopens(&self, preopens: Vec<(Vec<u8>, Vec<u8>)>) {
+    pub fn set_plain_preopens(&self, preopens: Preopens) {
         *self.plain_preopens.lock() = Some(preopens);
     }
 
     /// What [`ProcessTable::set_plain_preopens`] has set.
-    pub fn plain_preopens(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+    pub fn plain_preopens(&self) -> Option<Preopens> {
         self.plain_preopens.lock().clone()
     }
 
@@ -434,7 +437,6 @@ impl ProcessTable {
 
     /// What [`Process::finish`] leaves to the table: children go to init, the parent is told or, being init, reaps.
     pub(super) fn process_ended(&self, process: &Process) {
-        process.job.process_ended();
         for child in self.children(process.pid) {
             let ended = {
                 let mut state = child.state.lock();
@@ -473,9 +475,9 @@ impl ProcessTable {
             .collect();
         for member in &members {
             if signal == Signal::KILL {
-                member.kill(signal)
+                member.kill(signal);
             } else {
-                member.signal(signal)
+                member.signal(signal);
             }
         }
         members.len()

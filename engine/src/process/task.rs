@@ -4,6 +4,8 @@
 //! killer takes the future out of the slot and drops it itself. Only when the slot is locked, because some thread is polling the
 //! future at this moment, does the killer leave it to that thread: guest code sees the flag at its next epoch tick, and the
 //! poller looks again after it has unlocked the slot.
+//!
+//! SECURITY[SB-RT-004]: a guest cannot put off its end: no handler runs, no call is waited for but one that is under way.
 
 use std::pin::Pin;
 use std::sync::Arc;

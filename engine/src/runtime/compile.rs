@@ -20,7 +20,7 @@ const CHILD_TIME: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// A sentence with the limit, its value and the module's.
-pub fn check_module(wasm: &[u8], limits: &ModuleLimits) -> Result<(), String> {
+pub(super) fn check_module(wasm: &[u8], limits: &ModuleLimits) -> Result<(), String> {
     if wasm.len() > limits.module_bytes {
         return Err(format!(
             "the module has {} bytes, at most {} are allowed",

@@ -1,4 +1,6 @@
 //! wasmtime's settings.
+//!
+//! SECURITY[SB-RT-006]: proposals of WebAssembly that are not in the list are off, threads and shared memory among them.
 #![expect(unsafe_code, reason = "Cranelift flags are set through an unsafe call")]
 
 use wasmtime::{
@@ -97,7 +99,7 @@ fn features(config: &mut Config) {
         .wasm_stack_switching(false);
 }
 
-/// Pins the processor features that compiled code uses, so that one cache serves every machine of a kind: x86-64-v2, and AArch64
+/// Pins the processor features that compiled code uses, so that one cache serves every machine of a kind: x86-64-v2, and `AArch64`
 /// as it is.
 fn baseline(config: &mut Config) -> Result<()> {
     if !cfg!(target_arch = "x86_64") {

@@ -36,7 +36,7 @@ pub(crate) struct RuntimeOptions {
 }
 
 /// The engine's threads, wasmtime engines and compiled code.
-pub struct Runtime {
+pub(crate) struct Runtime {
     options: RuntimeOptions,
     epoch: ModuleCache,
     fuel: OnceLock<std::result::Result<ModuleCache, String>>,
@@ -145,12 +145,12 @@ impl Runtime {
     }
 
     /// Processes at a time that this engine can hold.
-    pub fn max_processes(&self) -> u32 {
+    pub(crate) fn max_processes(&self) -> u32 {
         self.options.processes
     }
 
     /// What the cache of compiled code has done.
-    pub fn cache_stats(&self) -> CacheStats {
+    pub(crate) fn cache_stats(&self) -> CacheStats {
         self.epoch.stats()
     }
 }
@@ -262,7 +262,7 @@ impl Ticker {
         match spawned {
             Ok(join) => drop(this.thread.set(join.thread().clone())),
             Err(error) => {
-                tracing::error!(%error, "no thread for time slices: guests cannot be interrupted")
+                tracing::error!(%error, "no thread for time slices: guests cannot be interrupted");
             }
         }
     }
@@ -286,7 +286,7 @@ impl Ticker {
             self.asleep.store(true, Ordering::SeqCst);
             // A guest that began before it saw `asleep` is seen here.
             if self.running.load(Ordering::SeqCst) == 0 && !self.ended.load(Ordering::SeqCst) {
-                std::thread::park_timeout(Duration::from_secs(3600));
+                std::thread::park_timeout(Duration::from_hours(1));
             }
             self.asleep.store(false, Ordering::SeqCst);
             idle = 0;

@@ -1,4 +1,7 @@
 //! Linear memory and tables of one process against its limit and its sandbox's.
+//!
+//! SECURITY[SB-RT-005]: every page and table element of a guest is granted here, against its process's, its sandbox's and the
+//! engine's limit.
 
 use std::sync::Arc;
 

@@ -32,7 +32,7 @@ use crate::vfs::OpenFile;
 use crate::wasi::{self, Personality};
 
 /// The key of compiled code: SHA-256 over the module, the engine's settings and wasmtime's version.
-pub type ModuleKey = [u8; 32];
+pub(super) type ModuleKey = [u8; 32];
 
 /// A program that is ready to be instantiated.
 pub(super) struct Loaded {
@@ -144,12 +144,11 @@ impl ModuleCache {
             return Err("not a module".into());
         };
         let from_image = inode.content_digest();
-        let (digest, wasm) = match from_image {
-            Some(digest) => (digest, None),
-            None => {
-                let wasm = read_whole(&**file, ModuleLimits::IN_CHILD.module_bytes)?;
-                (Sha256::digest(&wasm).into(), Some(wasm))
-            }
+        let (digest, wasm) = if let Some(digest) = from_image {
+            (digest, None)
+        } else {
+            let wasm = read_whole(&**file, ModuleLimits::IN_CHILD.module_bytes)?;
+            (Sha256::digest(&wasm).into(), Some(wasm))
         };
         let cell = self.cell(digest, from_image.is_some());
         if let Some(done) = cell.get() {
@@ -164,7 +163,7 @@ impl ModuleCache {
             let runtime = Arc::clone(runtime);
             let kind = self.kind;
             let work = move || match runtime.modules(kind) {
-                Ok(cache) => cache.prepare(job),
+                Ok(cache) => cache.prepare(&job),
                 Err(error) => Err(error.as_str().into()),
             };
             match tokio::task::spawn_blocking(work).await {
@@ -194,7 +193,7 @@ impl ModuleCache {
         cell
     }
 
-    fn prepare(&self, job: Job) -> std::result::Result<Loaded, Arc<str>> {
+    fn prepare(&self, job: &Job) -> std::result::Result<Loaded, Arc<str>> {
         let key = self.key(&job.digest);
         let dir = if job.wasm.is_none() {
             &self.image_dir
@@ -203,9 +202,9 @@ impl ModuleCache {
         };
         // Held until the entry is there: another process that wants it waits instead of compiling it too.
         let lock = dir.as_ref().map(|dir| dir.lock(&key));
-        let module = match dir.as_ref().and_then(|dir| self.from_disk(dir, &key)) {
+        let module = match dir.as_ref().and_then(|dir| self.load_from_disk(dir, &key)) {
             Some(module) => module,
-            None => self.compile(&job, dir.as_ref(), &key)?,
+            None => self.compile(job, dir.as_ref(), &key)?,
         };
         drop(lock);
         let personality = wasi::personality_of(&module);
@@ -220,7 +219,7 @@ impl ModuleCache {
         Ok(Loaded { pre, personality })
     }
 
-    fn from_disk(&self, dir: &CacheDir, key: &ModuleKey) -> Option<Module> {
+    fn load_from_disk(&self, dir: &CacheDir, key: &ModuleKey) -> Option<Module> {
         match dir.get(key) {
             Entry::Good(file) => {
                 // SAFETY: the open file's identity or hash is the index's, so it holds what this user's Sandbar wrote for these very
@@ -232,7 +231,7 @@ impl ModuleCache {
                         return Some(module);
                     }
                     Err(error) => {
-                        tracing::warn!(%error, "a cache entry was refused and is compiled anew")
+                        tracing::warn!(%error, "a cache entry was refused and is compiled anew");
                     }
                 }
             }
@@ -253,6 +252,7 @@ impl ModuleCache {
         let (code, dir_limit) = match &job.wasm {
             None => {
                 let wasm = read_whole(&*job.file, usize::MAX)?;
+                // SECURITY[SB-IMG-001]: the layer is a file that something else may have changed.
                 if Sha256::digest(&wasm)[..] != job.digest {
                     return Err("the image's program is not what its manifest says".into());
                 }

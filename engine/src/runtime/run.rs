@@ -114,7 +114,10 @@ async fn run_loaded(loaded: &Loaded, kind: FlavourKind, process: &Arc<Process>) 
     let result = call(loaded, &mut store).await;
     if kind == FlavourKind::Fuel {
         let left = store.get_fuel().unwrap_or(0);
-        process.add_fuel(budget.saturating_sub(left));
+        process.add_fuel(budget.saturating_sub(left.saturating_sub(1)));
+        if left == 0 {
+            return End::Status(ExitStatus::Signaled(Signal::XCPU));
+        }
     }
     match result {
         Ok(()) => End::Status(ExitStatus::Exited(0)),
@@ -139,7 +142,9 @@ fn arm(store: &mut Store<Guest>, kind: FlavourKind, budget: u64) -> wasmtime::Re
             Ok(())
         }
         FlavourKind::Fuel => {
-            store.set_fuel(budget)?;
+            // One more than the budget, so that what is left tells a program that used all of it from one that used more: the
+            // last stretch before the end is counted but not checked.
+            store.set_fuel(budget.saturating_add(1))?;
             store.fuel_async_yield_interval(Some(FUEL_YIELD_INTERVAL))
         }
     }

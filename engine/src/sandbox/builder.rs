@@ -48,6 +48,7 @@ pub struct SandboxBuilder {
 
 impl SandboxBuilder {
     pub(crate) fn new(engine: Engine) -> Self {
+        // SECURITY[SB-PR-002]: nothing of the host's environment; what a guest sees is in this list.
         let mut env = Vec::new();
         for (name, value) in [
             ("PATH", "/usr/local/bin:/usr/bin:/bin"),
@@ -138,18 +139,9 @@ impl SandboxBuilder {
     /// # Errors
     /// `Ceiling` at the engine's number of sandboxes, `HostDirectory` for a directory that cannot be used, `Invalid` for a mount point
     /// or a command's name that breaks a rule.
-    pub fn create(self) -> Result<Sandbox> {
-        let shared = Arc::clone(&self.engine.shared);
-        shared.take_sandbox()?;
-        let made = self.build();
-        if made.is_err() {
-            shared.give_sandbox();
-        }
-        made
-    }
-
-    fn build(mut self) -> Result<Sandbox> {
-        let engine = Arc::clone(&self.engine.shared);
+    pub fn create(mut self) -> Result<Sandbox> {
+        let place = self.engine.shared.take_place()?;
+        let engine = Arc::clone(place.engine());
         let limits = self.limits.clone();
         let quota = || Quota::new(limits.memory_fs_bytes, limits.memory_fs_files);
         let root = OverlayFs::new(engine.image.fs(), quota()).map_err(unmountable("/"))?;
@@ -160,18 +152,18 @@ impl SandboxBuilder {
             descriptors: Arc::clone(&engine.descriptors),
             ..HostDirOptions::default()
         };
-        let (data, scratch) = match self.data.take() {
-            Some(path) => (host_dir(&path, options, Missing::Make)?, None),
-            None => {
-                let scratch = engine.scratch.make()?;
-                let data = HostDir::in_directory(scratch.parent(), scratch.name(), options)
-                    .map_err(|errno| ErrorKind::HostDirectory {
-                        path: scratch.path().to_owned(),
-                        reason: errno.to_string(),
-                        source: None,
-                    })?;
-                (data, Some(scratch))
-            }
+        let (data, scratch) = if let Some(path) = self.data.take() {
+            (host_dir(&path, options, Missing::Make)?, None)
+        } else {
+            let scratch = engine.scratch.make()?;
+            let data = HostDir::in_directory(scratch.parent(), scratch.name(), options).map_err(
+                |errno| ErrorKind::HostDirectory {
+                    path: scratch.path().to_owned(),
+                    reason: errno.to_string(),
+                    source: None,
+                },
+            )?;
+            (data, Some(scratch))
         };
         let memory = MemoryAccount::new(limits.memory_bytes, Some(Arc::clone(&engine.memory)));
         let table_limits = TableLimits {
@@ -189,7 +181,7 @@ impl SandboxBuilder {
         // From here on the sandbox's own drop cleans up.
         let sandbox = Sandbox {
             shared: Arc::new(SandboxShared {
-                engine,
+                place,
                 namespace,
                 table,
                 env: std::mem::take(&mut self.env),
@@ -230,6 +222,19 @@ fn host_dir(path: &Path, options: HostDirOptions, missing: Missing) -> Result<Ar
     }
     let dir = cap_std::fs::Dir::open_ambient_dir(path, cap_std::ambient_authority())
         .map_err(|error| failed("it cannot be opened".into(), Some(error)))?;
+    if missing == Missing::Make {
+        for part in ["workspace", "home"] {
+            match dir.create_dir(part) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                    return Err(failed(
+                        format!("`{part}` cannot be made in it"),
+                        Some(error),
+                    ));
+                }
+                _ => {}
+            }
+        }
+    }
     HostDir::new(dir, options).map_err(|errno| {
         let reason = match errno {
             Errno::Access => "it holds, or is, something that no sandbox may reach: Sandbar's own state, or the host's kernel".into(),
@@ -270,7 +275,7 @@ impl Sandbox {
                 }
                 .into());
             }
-            let engine = &self.shared.engine;
+            let engine = self.shared.engine();
             let options = HostDirOptions {
                 protected: engine.protected_ids(),
                 descriptors: Arc::clone(&engine.descriptors),

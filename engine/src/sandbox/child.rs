@@ -55,7 +55,7 @@ pub(super) fn watch(
     let timed_out = Arc::new(AtomicBool::new(false));
     let mut timer = Vec::new();
     if let Some(timeout) = command.timeout {
-        let runtime = &command.sandbox.shared.engine.runtime;
+        let runtime = &command.sandbox.shared.engine().runtime;
         let mut at = |after: Duration, signal: Signal| {
             let table = Arc::downgrade(&command.sandbox.shared.table);
             let (job, timed_out) = (Arc::clone(&job), Arc::clone(&timed_out));

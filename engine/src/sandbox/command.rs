@@ -238,13 +238,13 @@ impl Command {
             ));
         }
         let namespace = &self.sandbox.shared.namespace;
-        let workspace = self.sandbox.files().workspace()?;
         let cwd = match &self.cwd {
-            None => workspace,
+            None => self.sandbox.files().workspace()?,
             Some(path) => {
+                let base = self.sandbox.files().base(path)?;
                 let at = At {
                     caller: Caller { pid: 0 },
-                    base: &workspace,
+                    base: &base,
                     path,
                     confine: Confine::Namespace,
                 };

@@ -93,13 +93,22 @@ impl Files {
             .map_err(failed("open", WORKSPACE.as_bytes()))?)
     }
 
+    /// Where the resolution of a path starts. An absolute one must not depend on the workspace, which a guest may have removed.
+    pub(super) fn base(&self, path: &[u8]) -> Result<Place> {
+        if path.starts_with(b"/") {
+            Ok(self.namespace.root())
+        } else {
+            self.workspace()
+        }
+    }
+
     fn call<T>(
         &self,
         operation: &'static str,
         path: &[u8],
         call: impl FnOnce(&Namespace, At<'_>) -> SysResult<T>,
     ) -> Result<T> {
-        let base = self.workspace()?;
+        let base = self.base(path)?;
         let at = At {
             caller: Caller { pid: 0 },
             base: &base,
@@ -328,8 +337,14 @@ impl Files {
     /// As `rename(2)`.
     pub fn rename(&self, from: impl AsRef<[u8]>, to: impl AsRef<[u8]>) -> Result<()> {
         let to = to.as_ref();
+        let base = self.base(to)?;
         self.call("rename", from.as_ref(), |namespace, at| {
-            namespace.rename(at, At { path: to, ..at }, RenameFlags::empty())
+            let to = At {
+                path: to,
+                base: &base,
+                ..at
+            };
+            namespace.rename(at, to, RenameFlags::empty())
         })
     }
 

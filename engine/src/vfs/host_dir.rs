@@ -8,15 +8,19 @@
 //!   shows the host's kernel ([`os::shows_kernel`]).
 //! - A directory that is opened again by its name is the one that was looked up, by device and inode number.
 //! - Only regular files are opened. Owners, set-user-id and sticky bits of the host neither come in nor go out.
-//! - Lock order: a file's account, then a table here. Nothing is dropped under a table's lock.
+//! - Lock order: the accounts, then the directories, then what one inode keeps. A removal holds the accounts' lock from before it looks
+//!   at what it removes until that is booked.
+//!
+//! SECURITY[SB-FS-003]: a mount of a parent, a link or a bind mount does not lead into Sandbar's own directories or the host's
+//! kernel, because every directory is compared with those when it is entered.
 
 mod descriptors;
 mod file;
 mod inode;
 mod os;
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Weak};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 use cap_std::fs::Dir;
 use parking_lot::Mutex;
@@ -25,6 +29,7 @@ pub use self::descriptors::HostDescriptors;
 use self::file::Account;
 use self::inode::HostInode;
 use self::os::{HostId, HostStat};
+use super::interned::Interned;
 use super::{FileSystem, FileType, Inode, MemoryFs, Name, Quota, StatFs};
 use crate::errno::{Errno, SysResult};
 
@@ -81,46 +86,11 @@ struct Shared {
     root_dev: u64,
     options: HostDirOptions,
     /// Directories that somebody holds, so that each is one inode that learns where it was moved.
-    directories: Mutex<Interned<HostInode>>,
+    directories: Mutex<Interned<HostId, HostInode>>,
     /// Files that are open, with what they are charged.
-    accounts: Mutex<Interned<Account>>,
+    accounts: Mutex<Interned<HostId, Account>>,
     /// Other devices, by the order they were met in: their inode numbers must not meet the root's.
     devices: Mutex<Vec<u64>>,
-}
-
-/// Shared objects by identity, as long as somebody holds them.
-#[derive(Debug)]
-struct Interned<T> {
-    table: HashMap<HostId, Weak<T>>,
-    sweep_at: usize,
-}
-
-impl<T> Default for Interned<T> {
-    fn default() -> Self {
-        Self {
-            table: HashMap::new(),
-            sweep_at: 64,
-        }
-    }
-}
-
-impl<T> Interned<T> {
-    fn get(&self, id: HostId) -> Option<Arc<T>> {
-        self.table.get(&id)?.upgrade()
-    }
-
-    fn get_or_insert(&mut self, id: HostId, make: impl FnOnce() -> Arc<T>) -> Arc<T> {
-        if let Some(object) = self.get(id) {
-            return object;
-        }
-        if self.table.len() >= self.sweep_at {
-            self.table.retain(|_, object| object.strong_count() > 0);
-            self.sweep_at = (2 * self.table.len()).max(64);
-        }
-        let object = make();
-        self.table.insert(id, Arc::downgrade(&object));
-        object
-    }
 }
 
 impl HostDir {
@@ -163,7 +133,6 @@ impl HostDir {
         if os::shows_kernel(&dir)? || is_protected(&dir, &options.protected)? {
             return Err(Errno::Access);
         }
-        options.descriptors.keep(&dir);
         let shared = Arc::new(Shared {
             root,
             root_dev: stat.id.dev,
@@ -172,6 +141,7 @@ impl HostDir {
             accounts: Mutex::default(),
             devices: Mutex::default(),
         });
+        shared.keep(&dir);
         let root = HostInode::root(&shared, &stat, &dir);
         Ok(Arc::new(Self { root, shared }))
     }
@@ -210,7 +180,22 @@ fn is_protected(dir: &Arc<Dir>, protected: &HashSet<(u64, u64)>) -> SysResult<bo
     Err(Errno::NameTooLong)
 }
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.options.descriptors.forget(self.owner());
+    }
+}
+
 impl Shared {
+    fn owner(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Keeps a directory open for a while.
+    fn keep(&self, dir: &Arc<Dir>) {
+        self.options.descriptors.keep(self.owner(), dir);
+    }
+
     /// Whether a directory may be entered at all.
     fn check_enter(&self, stat: &HostStat) -> SysResult<()> {
         let HostId { dev, ino } = stat.id;

@@ -113,7 +113,10 @@ impl ImageFs {
     /// `NotFound`, `NotDirectory`.
     pub fn find(&self, path: &[u8]) -> SysResult<Arc<dyn Inode>> {
         let mut inode = self.root();
-        for part in path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
+        for part in path
+            .split(|byte| *byte == b'/')
+            .filter(|part| !part.is_empty())
+        {
             inode = inode.lookup(super::Name::new(part)?)?;
         }
         Ok(inode)
@@ -239,6 +242,10 @@ impl Inode for Node {
 
     fn file_type(&self) -> SysResult<FileType> {
         Ok(self.kind_type())
+    }
+
+    fn permission_bits(&self) -> SysResult<u32> {
+        Ok(self.mode)
     }
 
     fn open(&self, access: AccessMode) -> SysResult<Arc<dyn OpenFile>> {

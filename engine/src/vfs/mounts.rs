@@ -1,9 +1,9 @@
 //! The mount table.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use super::moves::Moves;
+use super::interned::IdentityMap;
+use super::place::Here;
 use super::{FileSystem, Inode, Place};
 use crate::errno::SysResult;
 
@@ -25,16 +25,10 @@ pub struct Mount {
     root: Arc<dyn Inode>,
     flags: MountFlags,
     dev: u64,
-    moves: Weak<Moves>,
 }
 
 impl Mount {
-    pub(super) fn new(
-        fs: Arc<dyn FileSystem>,
-        mut flags: MountFlags,
-        dev: u64,
-        moves: Weak<Moves>,
-    ) -> Arc<Self> {
+    pub(super) fn new(fs: Arc<dyn FileSystem>, mut flags: MountFlags, dev: u64) -> Arc<Self> {
         let root = fs.root();
         // A file system that takes no changes says so itself; the error is then the same as for any read-only mount.
         flags.set(
@@ -46,7 +40,6 @@ impl Mount {
             root,
             flags,
             dev,
-            moves,
         })
     }
 
@@ -68,17 +61,13 @@ impl Mount {
     pub(super) fn root(&self) -> &Arc<dyn Inode> {
         &self.root
     }
-
-    pub(super) fn moves(&self) -> Option<Arc<Moves>> {
-        self.moves.upgrade()
-    }
 }
 
 /// What is mounted where. Never changed: a new mount makes a new table, so that a resolution sees one state throughout.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MountTable {
     /// By the directory that is covered: device and inode number.
-    covered: HashMap<(u64, u64), Arc<Mount>>,
+    covered: IdentityMap<(u64, u64), Arc<Mount>>,
     /// In the order of mounting, the root first; the place is the covered directory's.
     all: Vec<(Place, Arc<Mount>)>,
 }
@@ -87,7 +76,7 @@ impl MountTable {
     /// A table of one mount, which is `/`.
     pub(super) fn of_root(root: &Place) -> Self {
         Self {
-            covered: HashMap::new(),
+            covered: IdentityMap::default(),
             all: vec![(root.clone(), Arc::clone(&root.mount))],
         }
     }
@@ -113,14 +102,14 @@ impl MountTable {
     }
 
     /// The topmost root that covers a directory, or the directory itself.
-    pub(super) fn enter(&self, mut place: Place) -> SysResult<Place> {
+    pub(super) fn enter(&self, mut here: Here) -> SysResult<Here> {
         if self.covered.is_empty() {
-            return Ok(place);
+            return Ok(here);
         }
-        while let Some(mount) = self.covered.get(&(place.mount.dev(), place.inode.ino()?)) {
-            place.inode = Arc::clone(mount.root());
-            place.mount = Arc::clone(mount);
+        while let Some(mount) = self.covered.get(&(here.mount.dev(), here.inode.ino()?)) {
+            here.inode = Arc::clone(mount.root());
+            here.mount = Arc::clone(mount);
         }
-        Ok(place)
+        Ok(here)
     }
 }

@@ -9,10 +9,10 @@ mod open;
 
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use super::mounts::MountTable;
-use super::moves::Moves;
+use super::place::Parents;
 use super::resolve::{Target, Walk, own_process};
 use super::{
     Confine, FileStat, FileSystem, FileType, Follow, Inode, MagicLink, Mount, MountFlags, OpenFile,
@@ -164,7 +164,9 @@ pub enum Opened {
 pub struct Namespace {
     root: Place,
     mounts: RwLock<Arc<MountTable>>,
-    moves: Arc<Moves>,
+    parents: Parents,
+    /// Held while a directory is renamed, so that the notes in `parents` are made in the same order.
+    moving: Mutex<()>,
 }
 
 /// The device number of `/`; later mounts count up from it.
@@ -173,8 +175,7 @@ const FIRST_DEV: u64 = 0x20;
 impl Namespace {
     /// A namespace whose `/` is this file system.
     pub fn new(root: Arc<dyn FileSystem>, flags: MountFlags) -> Arc<Self> {
-        let moves = Arc::new(Moves::default());
-        let mount = Mount::new(root, flags, FIRST_DEV, Arc::downgrade(&moves));
+        let mount = Mount::new(root, flags, FIRST_DEV);
         let inode = Arc::clone(mount.root());
         let root = Place {
             mount,
@@ -185,7 +186,8 @@ impl Namespace {
         Arc::new(Self {
             root,
             mounts,
-            moves,
+            parents: Parents::default(),
+            moving: Mutex::new(()),
         })
     }
 
@@ -222,7 +224,7 @@ impl Namespace {
             return Err(Errno::Busy);
         }
         let dev = FIRST_DEV.saturating_add(mounts.all().len() as u64);
-        let mount = Mount::new(fs, flags, dev, Arc::downgrade(&self.moves));
+        let mount = Mount::new(fs, flags, dev);
         *mounts = Arc::new(mounts.with(place, &mount)?);
         Ok(())
     }
@@ -262,10 +264,11 @@ impl Namespace {
     /// # Errors
     /// `NotDirectory` and those of resolution.
     pub fn directory(&self, at: At<'_>) -> SysResult<Place> {
-        match self.walk(&at).whole(at.path, Follow::Yes)? {
-            Target::Directory(place) => {
-                permission::search(&*place.inode)?;
-                Ok(place)
+        let mut walk = self.walk(&at);
+        match walk.whole(at.path, Follow::Yes)? {
+            Target::Directory(here) => {
+                permission::search(&*here.inode)?;
+                walk.place()
             }
             Target::Other { .. } | Target::Descriptor { .. } => Err(Errno::NotDirectory),
         }
@@ -278,7 +281,10 @@ impl Namespace {
     /// Those of resolution.
     pub fn stat(&self, at: At<'_>, follow: Follow) -> SysResult<StatTarget> {
         match self.walk(&at).whole(at.path, follow)? {
-            Target::Directory(place) => Ok(StatTarget::Inode(place.stat()?)),
+            Target::Directory(here) => Ok(StatTarget::Inode(FileStat {
+                dev: here.mount.dev(),
+                ..here.inode.stat()?
+            })),
             Target::Other {
                 directory, inode, ..
             } => Ok(StatTarget::Inode(FileStat {
@@ -391,7 +397,12 @@ impl Namespace {
     }
 
     fn walk(&self, at: &At<'_>) -> Walk<'_> {
-        Walk::new(&self.root, Arc::clone(&self.mounts.read()), at)
+        Walk::new(
+            &self.root,
+            &self.parents,
+            Arc::clone(&self.mounts.read()),
+            at,
+        )
     }
 }
 

@@ -11,7 +11,7 @@ pub const PATH_MAX: usize = 4095;
 /// Symbolic links that one resolution follows before it is `Loop`. Source: `path_resolution(7)`.
 pub(super) const LINKS_MAX: u32 = 40;
 /// Directories between `/` and one that a path can reach. Linux has no such limit; a chain of parents is kept in memory here.
-pub(super) const DEPTH_MAX: u32 = 4096;
+pub(super) const DEPTH_MAX: usize = 4096;
 
 /// One path component: not empty, no `/`, no NUL, neither `.` nor `..`, at most [`NAME_MAX`] bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,6 +2,8 @@
 //!
 //! Owns: which files there are and their inode numbers. Their text is made in [`text`] when they are opened, from what
 //! [`ProcessView`] tells: nothing of the host is shown.
+//!
+//! SECURITY[SB-FS-007]: what a guest reads here is made of the sandbox's own facts and limits.
 
 mod text;
 

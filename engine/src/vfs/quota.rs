@@ -4,6 +4,9 @@
 //! below its sandbox's budget, that below the engine's ceiling): a charge needs room in each.
 //!
 //! Counters are atomics: charging takes no lock, and reading one never waits for a writer.
+//!
+//! SECURITY[SB-FS-006]: growth is charged before it is allocated, so a guest that writes without end meets an error, not the
+//! end of the host's memory or disk.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

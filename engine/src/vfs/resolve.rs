@@ -4,6 +4,8 @@
 //! one name at a time and checks search permission in every directory it looks into.
 //!
 //! Source: `path_resolution(7)`, `openat2(2)`.
+//!
+//! SECURITY[SB-FS-002]: `..` and links are resolved here, inside the namespace, and never by the host.
 
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -11,8 +13,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::mounts::MountTable;
-use super::path::{self, DEPTH_MAX, LINKS_MAX, Name};
-use super::{At, Caller, DirEntry, FileStat, FileType, Inode, MagicLink, Mount, permission};
+use super::path::{self, DEPTH_MAX, LINKS_MAX};
+use super::place::{Here, Parents, Place};
+use super::{At, Caller, FileType, Inode, MagicLink, permission};
 use crate::errno::{Errno, SysResult};
 
 /// The wall a path cannot leave.
@@ -33,213 +36,6 @@ pub enum Follow {
     No,
 }
 
-/// A directory reached in the namespace, with the chain of parents it was reached through: what `..` and `getcwd` use.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// The mount.
-    pub(crate) mount: Arc<Mount>,
-    /// The directory.
-    pub(crate) inode: Arc<dyn Inode>,
-    /// Its parent and its name there; `None` at `/`.
-    pub(crate) parent: Option<Arc<Parent>>,
-}
-
-/// A directory's parent, and its name there.
-#[derive(Debug)]
-pub(crate) struct Parent {
-    place: Place,
-    name: Box<[u8]>,
-    depth: u32,
-}
-
-impl Parent {
-    pub(super) fn new(place: Place, name: &[u8]) -> Arc<Self> {
-        let depth = place.depth().saturating_add(1);
-        Arc::new(Self {
-            place,
-            name: name.into(),
-            depth,
-        })
-    }
-
-    pub(super) fn place(&self) -> &Place {
-        &self.place
-    }
-
-    pub(super) fn name(&self) -> &[u8] {
-        &self.name
-    }
-}
-
-impl Drop for Parent {
-    /// Takes a long chain apart in a loop: a guest chooses its length, and the host's stack is not its to spend.
-    fn drop(&mut self) {
-        let mut next = self.place.parent.take();
-        while let Some(mut parent) = next.and_then(Arc::into_inner) {
-            next = parent.place.parent.take();
-        }
-    }
-}
-
-impl Place {
-    /// The mount it lies in.
-    pub fn mount(&self) -> &Arc<Mount> {
-        &self.mount
-    }
-
-    /// Changes mode or times of the directory itself (`fchmod`, `futimens` of a directory).
-    ///
-    /// # Errors
-    /// `ReadOnly`, `Io`.
-    pub fn set_attributes(&self, change: &super::SetAttributes) -> SysResult<()> {
-        let writable = super::Writable::of_attributes(&self.mount, &self.inode.stat()?)?;
-        self.inode.set_attributes(&writable, change)
-    }
-
-    /// Directories above this one.
-    fn depth(&self) -> u32 {
-        self.parent.as_ref().map_or(0, |parent| parent.depth)
-    }
-
-    /// The present parent: where the directory was moved to, else where it was found.
-    fn present_parent(&self) -> Option<Arc<Parent>> {
-        // A mount's root never moves; what moves is the directory that it covers.
-        self.mount
-            .moves()
-            .and_then(|moves| moves.parent_of(self))
-            .or_else(|| self.parent.clone())
-    }
-
-    /// The absolute path, as `getcwd` shows it.
-    ///
-    /// # Errors
-    /// `NotFound` when the directory was removed.
-    pub fn path(&self) -> SysResult<Vec<u8>> {
-        if self.parent.is_some() && self.inode.stat()?.nlink == 0 {
-            return Err(Errno::NotFound);
-        }
-        Ok(self.path_text())
-    }
-
-    /// The absolute path, whether or not the directory is still there.
-    pub(super) fn path_text(&self) -> Vec<u8> {
-        let mut parents = Vec::new();
-        let mut next = self.present_parent();
-        while let Some(parent) = next {
-            // Two moves that cross each other cannot make a ring in the file system, but the table may be read in between.
-            if parents.len() > DEPTH_MAX as usize {
-                break;
-            }
-            next = parent.place.present_parent();
-            parents.push(parent);
-        }
-        if parents.is_empty() {
-            return b"/".to_vec();
-        }
-        let mut text = Vec::new();
-        for parent in parents.iter().rev() {
-            text.push(b'/');
-            text.extend_from_slice(&parent.name);
-        }
-        text
-    }
-
-    /// The absolute path of a name here.
-    pub(super) fn path_of(&self, name: Name<'_>) -> Arc<[u8]> {
-        let mut text = self.path_text();
-        if text != b"/" {
-            text.push(b'/');
-        }
-        text.extend_from_slice(name.as_bytes());
-        text.into()
-    }
-
-    /// Attributes, `dev` filled in.
-    ///
-    /// # Errors
-    /// As [`Inode::stat`].
-    pub fn stat(&self) -> SysResult<FileStat> {
-        Ok(FileStat {
-            dev: self.mount.dev(),
-            ..self.inode.stat()?
-        })
-    }
-
-    /// Lists entries after `cookie`, `.` and `..` first.
-    ///
-    /// Any cookie of any earlier call continues there. For a description that is read to its end
-    /// [`super::DirectoryListing`] is the faster way.
-    ///
-    /// # Errors
-    /// As [`Inode::read_directory`].
-    pub fn read_directory(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
-        let mut entries = self.dot_entries(cookie, max)?;
-        let left = max.saturating_sub(entries.len());
-        if left > 0 {
-            let rest = self
-                .inode
-                .read_directory(cookie.saturating_sub(DOT_ENTRIES), left)?;
-            entries.extend(
-                rest.into_iter()
-                    .map(|(cookie, entry)| (cookie.saturating_add(DOT_ENTRIES), entry)),
-            );
-        }
-        Ok(entries)
-    }
-
-    /// `.` and `..`, those of them that lie behind `cookie`; none in a directory that was removed.
-    pub(super) fn dot_entries(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
-        let entry = |name: &[u8], inode: &dyn Inode| -> SysResult<DirEntry> {
-            let ino = inode.ino()?;
-            Ok(DirEntry {
-                name: name.into(),
-                ino,
-                file_type: FileType::Directory,
-            })
-        };
-        let mut entries = Vec::new();
-        // A directory that was removed has not even these.
-        if cookie >= DOT_ENTRIES || self.inode.stat()?.nlink == 0 {
-            return Ok(entries);
-        }
-        if cookie == 0 && max > 0 {
-            entries.push((1, entry(b".", &*self.inode)?));
-        }
-        if entries.len() < max {
-            let parent = self.present_parent();
-            let above = parent
-                .as_ref()
-                .map_or(&self.inode, |parent| &parent.place.inode);
-            entries.push((DOT_ENTRIES, entry(b"..", &**above)?));
-        }
-        Ok(entries)
-    }
-
-    /// Whether this directory is the one of this device and inode number, or lies below it.
-    pub(super) fn is_within(&self, dev: u64, ino: u64) -> SysResult<bool> {
-        if (self.mount.dev(), self.inode.ino()?) == (dev, ino) {
-            return Ok(true);
-        }
-        let mut next = self.present_parent();
-        let mut steps: u32 = 0;
-        while let Some(parent) = next {
-            if (parent.place.mount.dev(), parent.place.inode.ino()?) == (dev, ino) {
-                return Ok(true);
-            }
-            steps = steps.saturating_add(1);
-            next = if steps > DEPTH_MAX {
-                None
-            } else {
-                parent.place.present_parent()
-            };
-        }
-        Ok(false)
-    }
-}
-
-/// Cookies that `.` and `..` take.
-pub(super) const DOT_ENTRIES: u64 = 2;
-
 /// The last component of a path.
 #[derive(Debug)]
 pub(super) enum Last {
@@ -257,7 +53,7 @@ pub(super) enum Last {
 #[derive(Debug)]
 pub(super) struct Ending {
     /// The directory that the last component is in; search permission in it was checked.
-    pub(super) directory: Place,
+    pub(super) directory: Here,
     /// The last component.
     pub(super) last: Last,
     /// Whether slashes follow it: it has to be a directory.
@@ -267,12 +63,12 @@ pub(super) struct Ending {
 /// What a whole path names.
 #[derive(Debug)]
 pub(super) enum Target {
-    /// A directory.
-    Directory(Place),
+    /// A directory: the one that the walk is in.
+    Directory(Here),
     /// Anything else.
     Other {
         /// The directory it was found in.
-        directory: Place,
+        directory: Here,
         /// The inode.
         inode: Arc<dyn Inode>,
         /// Its type.
@@ -303,28 +99,57 @@ pub(super) enum Lead {
     },
 }
 
+/// A step down into a directory.
+#[derive(Debug)]
+struct Step {
+    /// The directory that it was found in.
+    above: Here,
+    /// Its inode number there: on what is mounted on it, it is another.
+    ino: u64,
+    /// Where its name begins in the walk's names.
+    name_start: usize,
+}
+
 /// One resolution under way.
+///
+/// It costs an entry of a list for each directory. A [`Place`] with its parents is only made of it when somebody stays there.
 #[derive(Debug)]
 pub(super) struct Walk<'n> {
     root: &'n Place,
+    parents: &'n Parents,
     mounts: Arc<MountTable>,
     caller: Caller,
     confine: Confine,
-    place: Place,
-    /// How deep below the base a confined walk is.
-    below_base: u32,
+    /// The place it began in: the base, or `/` since an absolute path or link.
+    base: Place,
+    /// The directories that it went down through since then.
+    ///
+    /// `..` goes back on this way. For a confined walk there is no other: where a directory lies by now, after somebody moved it,
+    /// may be outside.
+    way: Vec<Step>,
+    /// The names of the way, one behind the other.
+    names: Vec<u8>,
+    here: Here,
     links: u32,
 }
 
 impl<'n> Walk<'n> {
-    pub(super) fn new(root: &'n Place, mounts: Arc<MountTable>, at: &At<'_>) -> Self {
+    pub(super) fn new(
+        root: &'n Place,
+        parents: &'n Parents,
+        mounts: Arc<MountTable>,
+        at: &At<'_>,
+    ) -> Self {
         Self {
             root,
+            parents,
             mounts,
             caller: at.caller,
             confine: at.confine,
-            place: at.base.clone(),
-            below_base: 0,
+            base: at.base.clone(),
+            way: Vec::new(),
+            names: Vec::new(),
+            here: at.base.here(),
             links: 0,
         }
     }
@@ -344,19 +169,19 @@ impl<'n> Walk<'n> {
         let mut ending = self.parent(path)?;
         loop {
             let name = match ending.last {
-                Last::Root | Last::Dot => return Ok(Target::Directory(self.place.clone())),
+                Last::Root | Last::Dot => return Ok(Target::Directory(self.here.clone())),
                 Last::DotDot => {
                     self.up()?;
-                    return Ok(Target::Directory(self.place.clone()));
+                    return Ok(Target::Directory(self.here.clone()));
                 }
                 Last::Name(name) => name,
             };
-            let inode = self.place.inode.lookup(Name::new(&name)?)?;
+            let inode = self.here.lookup(&name)?;
             let file_type = inode.file_type()?;
             match file_type {
                 FileType::Directory => {
                     self.down(inode, &name)?;
-                    return Ok(Target::Directory(self.place.clone()));
+                    return Ok(Target::Directory(self.here.clone()));
                 }
                 FileType::Symlink if follow == Follow::Yes || ending.slash => {
                     match self.lead(&*inode)? {
@@ -446,12 +271,12 @@ impl<'n> Walk<'n> {
                     _ => return Ok(self.end(Last::Root, false)),
                 }
             };
-            permission::search(&*self.place.inode)?;
+            permission::search(&*self.here.inode)?;
             if texts.is_empty() && path::is_blank(behind) {
                 let slash = !behind.is_empty();
                 let last = match component {
                     b"." => Last::Dot,
-                    b".." if self.confine == Confine::Dirfd && self.below_base == 0 => {
+                    b".." if self.confine == Confine::Dirfd && self.way.is_empty() => {
                         return Err(Errno::NotCapable);
                     }
                     b".." => Last::DotDot,
@@ -465,7 +290,7 @@ impl<'n> Walk<'n> {
                 b"." => {}
                 b".." => self.up()?,
                 name => {
-                    let inode = self.place.inode.lookup(Name::new(name)?)?;
+                    let inode = self.here.lookup(name)?;
                     match inode.file_type()? {
                         FileType::Directory => self.down(inode, name)?,
                         FileType::Symlink => {
@@ -488,7 +313,7 @@ impl<'n> Walk<'n> {
 
     fn end(&self, last: Last, slash: bool) -> Ending {
         Ending {
-            directory: self.place.clone(),
+            directory: self.here.clone(),
             last,
             slash,
         }
@@ -500,7 +325,10 @@ impl<'n> Walk<'n> {
             None => Err(Errno::NotFound),
             Some(b'/') if self.confine == Confine::Dirfd => Err(Errno::NotCapable),
             Some(b'/') => {
-                self.place.clone_from(self.root);
+                self.base.clone_from(self.root);
+                self.here = self.root.here();
+                self.way.clear();
+                self.names.clear();
                 Ok(())
             }
             Some(_) => Ok(()),
@@ -509,38 +337,80 @@ impl<'n> Walk<'n> {
 
     /// Goes to the parent directory.
     pub(super) fn up(&mut self) -> SysResult<()> {
-        let parent = match self.confine {
-            Confine::Dirfd => {
-                self.below_base = self.below_base.checked_sub(1).ok_or(Errno::NotCapable)?;
-                self.place.parent.clone()
-            }
-            Confine::Namespace => self.place.present_parent(),
-        };
-        if let Some(parent) = parent {
-            self.place = parent.place.clone();
+        if let Some(step) = self.way.pop() {
+            self.names.truncate(step.name_start);
+            self.here = step.above;
+            return Ok(());
+        }
+        if self.confine == Confine::Dirfd {
+            return Err(Errno::NotCapable);
+        }
+        if let Some(above) = self.base.above() {
+            self.here = above.here();
+            self.base = above;
         }
         Ok(())
     }
 
     /// Goes into a directory, and onto what is mounted there.
     pub(super) fn down(&mut self, inode: Arc<dyn Inode>, name: &[u8]) -> SysResult<()> {
-        if self.place.depth() >= DEPTH_MAX {
+        let depth = usize::try_from(self.base.depth()).unwrap_or(usize::MAX);
+        if depth.saturating_add(self.way.len()) >= DEPTH_MAX {
             return Err(Errno::NameTooLong);
         }
-        let parent = Parent::new(self.place.clone(), name);
-        let mount = Arc::clone(&self.place.mount);
-        self.place = self.mounts.enter(Place {
-            mount,
-            inode,
-            parent: Some(parent),
-        })?;
-        self.below_base = self.below_base.saturating_add(1);
+        let ino = inode.ino()?;
+        let mount = Arc::clone(&self.here.mount);
+        let below = self.mounts.enter(Here { mount, inode })?;
+        let above = std::mem::replace(&mut self.here, below);
+        let name_start = self.names.len();
+        self.way.push(Step {
+            above,
+            ino,
+            name_start,
+        });
+        self.names.extend_from_slice(name);
         Ok(())
     }
 
-    /// Where the walk is.
-    pub(super) fn place(&self) -> &Place {
-        &self.place
+    /// The directory that the walk is in.
+    pub(super) fn here(&self) -> &Here {
+        &self.here
+    }
+
+    /// Where the walk is, to stay there.
+    pub(super) fn place(&self) -> SysResult<Place> {
+        let mut place = self.base.clone();
+        let mut steps = self.way.iter().peekable();
+        while let Some(step) = steps.next() {
+            let (below, name_end) = match steps.peek() {
+                Some(next) => (&next.above, next.name_start),
+                None => (&self.here, self.names.len()),
+            };
+            let name = self
+                .names
+                .get(step.name_start..name_end)
+                .unwrap_or_default();
+            let parent = self.parents.of_found(step.ino, &place, name)?;
+            place = Place::new(below, Some(parent));
+        }
+        Ok(place)
+    }
+
+    /// The absolute path of a name in the directory that the walk is in.
+    pub(super) fn path_of(&self, name: &[u8]) -> Arc<[u8]> {
+        let mut text = match self.base.path_text() {
+            root if root == b"/" => Vec::new(),
+            text => text,
+        };
+        let starts = self.way.iter().map(|step| step.name_start);
+        let ends = starts.clone().skip(1).chain([self.names.len()]);
+        for (start, end) in starts.zip(ends) {
+            text.push(b'/');
+            text.extend_from_slice(self.names.get(start..end).unwrap_or_default());
+        }
+        text.push(b'/');
+        text.extend_from_slice(name);
+        text.into()
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) enum Fate {
     /// The guest gets this number.
     Errno(Errno),
     /// The guest does not go on.
-    Unwind(Unwind),
+    Unwind(Box<Unwind>),
 }
 
 impl From<Errno> for Fate {
@@ -108,7 +108,7 @@ pub(super) fn leave<T: HasContext + 'static>(
     match outcome {
         Ok(()) => Ok(0),
         Err(Fate::Errno(errno)) => Ok(i32::from(errno.number())),
-        Err(Fate::Unwind(unwind)) => Err(unwind.into()),
+        Err(Fate::Unwind(unwind)) => Err((*unwind).into()),
     }
 }
 

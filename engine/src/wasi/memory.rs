@@ -2,6 +2,8 @@
 //!
 //! Invariants: no access outside the memory, no arithmetic that wraps, no allocation whose size a guest chose without a limit.
 //! Integers are little-endian and need no alignment.
+//!
+//! SECURITY[SB-ABI-001]: every pointer and length of a guest goes through here.
 
 use crate::errno::{Errno, SysResult};
 use crate::vfs::PATH_MAX;

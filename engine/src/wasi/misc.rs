@@ -1,4 +1,6 @@
 //! Preview 1's remaining calls: randomness, yielding, ending, and sockets, of which there are none.
+//!
+//! SECURITY[SB-ABI-002]: there is no call that makes or reaches a socket.
 
 use super::call::{Call, yield_now};
 use super::io::CHUNK;

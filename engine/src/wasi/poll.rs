@@ -121,7 +121,11 @@ fn answer(
                 .and_then(|found| ready.get(found))
                 .map(|event| {
                     let readable = subscription.kind == FD_READ;
-                    let available = if readable { event.readiness.available } else { 0 };
+                    let available = if readable {
+                        event.readiness.available
+                    } else {
+                        0
+                    };
                     (0, available, u16::from(event.readiness.hangup))
                 }),
         };

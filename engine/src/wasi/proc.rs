@@ -17,6 +17,9 @@ use crate::vfs::{At, Confine, Place};
 /// Descriptors in one map. No table has more: see `Resource::OpenFiles`.
 const MAX_FD_MAP: u32 = 65_536;
 
+/// A child's descriptors: its numbers, and what they mean.
+type FdMap = Vec<(Fd, Arc<Description>)>;
+
 bitflags::bitflags! {
     /// `SANDBAR_SPAWN_*`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,10 +98,7 @@ fn strings(
     Ok(strings)
 }
 
-fn descriptors(
-    call: &Call<'_>,
-    (list, count): (u32, u32),
-) -> SysResult<Vec<(Fd, Arc<Description>)>> {
+fn descriptors(call: &Call<'_>, (list, count): (u32, u32)) -> SysResult<FdMap> {
     if count > MAX_FD_MAP {
         return Err(Errno::Invalid);
     }
@@ -112,7 +112,7 @@ fn descriptors(
     Ok(map)
 }
 
-fn request(call: &Call<'_>, at: u32) -> SysResult<(SpawnRequest, Vec<(Fd, Arc<Description>)>)> {
+fn request(call: &Call<'_>, at: u32) -> SysResult<(SpawnRequest, FdMap)> {
     let memory = &call.memory;
     let spawn = SpawnStruct::read(memory, at)?;
     let path = memory.path(spawn.path.0, spawn.path.1)?;
@@ -202,7 +202,7 @@ pub(super) fn proc_exec(call: &mut Call<'_>, at: u32) -> Result<(), Fate> {
     if let Some(blocked) = request.blocked {
         process.set_blocked(blocked);
     }
-    Err(Fate::Unwind(Unwind::Exec(plan)))
+    Err(Fate::Unwind(Box::new(Unwind::Exec(plan))))
 }
 
 /// POSIX `waitpid`.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::errno::{Errno, SysResult};
-use crate::process::{Description, Fd, Object, Process};
+use crate::process::{Description, Fd, Object, Preopens, Process};
 use crate::vfs::{AccessMode, At, Confine, Follow, Namespace, Place};
 
 bitflags::bitflags! {
@@ -243,7 +243,7 @@ fn directory(
 fn named_preopens(
     process: &Process,
     namespace: &Namespace,
-    named: Vec<(Vec<u8>, Vec<u8>)>,
+    named: Preopens,
 ) -> SysResult<Vec<(Vec<u8>, Place)>> {
     let root = namespace.root();
     named

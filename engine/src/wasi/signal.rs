@@ -55,7 +55,7 @@ pub(super) fn sig_word(call: &mut Call<'_>, word: u32) -> SysResult<()> {
         call.context.set_signal_word(None);
         return Ok(());
     }
-    if word % 4 != 0 {
+    if !word.is_multiple_of(4) {
         return Err(Errno::Invalid);
     }
     call.memory.check(word, 4)?;

@@ -6,10 +6,9 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use sandbar::errno::SysResult;
 use sandbar::vfs::{
-    AccessMode, At, Caller, Confine, DirectoryListing, FileStat, FileSystem, FileType, Follow,
-    HostDir, HostDirOptions, ImageFile, ImageFsBuilder, MemoryFs, Mount, MountFlags, Namespace,
-    OpenFile, OpenFlags, Opened, OverlayFs, Place, Quota, RenameFlags, SetAttributes, StatTarget,
-    Writable,
+    AccessMode, At, Caller, Confine, FileStat, FileSystem, FileType, Follow, HostDir,
+    HostDirOptions, ImageFile, ImageFsBuilder, MemoryFs, Mount, MountFlags, Namespace, OpenFile,
+    OpenFlags, Opened, OverlayFs, Place, Quota, RenameFlags, SetAttributes, StatTarget, Writable,
 };
 
 use super::calls::{Path, SLOTS, Seen, World};
@@ -314,11 +313,11 @@ impl World for Sandbox {
     }
 
     fn list(&mut self, slot: usize) -> SysResult<Vec<(Vec<u8>, FileType)>> {
-        let listing = DirectoryListing::new(self.directories[slot].clone());
+        let listing = self.directories[slot].clone();
         let mut names = Vec::new();
         let mut cookie = 0;
         loop {
-            let batch = listing.read(cookie, 2)?;
+            let batch = listing.read_directory(cookie, 2)?;
             let Some(&(last, _)) = batch.last() else {
                 break;
             };

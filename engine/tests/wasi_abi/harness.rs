@@ -41,7 +41,12 @@ impl std::fmt::Debug for TestLoader {
     }
 }
 
-async fn run(engine: Engine, linker: Linker<Context>, mut program: Program, process: Arc<Process>) -> ExitStatus {
+async fn run(
+    engine: Engine,
+    linker: Linker<Context>,
+    mut program: Program,
+    process: Arc<Process>,
+) -> ExitStatus {
     loop {
         let Program::Module { file, path, .. } = program else {
             return ExitStatus::Exited(126);
@@ -66,7 +71,9 @@ async fn run(engine: Engine, linker: Linker<Context>, mut program: Program, proc
             Ok(UpdateDeadline::Yield(1))
         });
         let instance = linker.instantiate_async(&mut store, &module).await.unwrap();
-        let start = instance.get_typed_func::<(), ()>(&mut store, "_start").unwrap();
+        let start = instance
+            .get_typed_func::<(), ()>(&mut store, "_start")
+            .unwrap();
         let Err(error) = start.call_async(&mut store, ()).await else {
             return ExitStatus::Exited(0);
         };
@@ -80,7 +87,12 @@ async fn run(engine: Engine, linker: Linker<Context>, mut program: Program, proc
 
 impl Loader for TestLoader {
     fn start(&self, program: Program, process: Arc<Process>) -> ProgramFuture {
-        Box::pin(run(self.engine.clone(), self.linker.clone(), program, process))
+        Box::pin(run(
+            self.engine.clone(),
+            self.linker.clone(),
+            program,
+            process,
+        ))
     }
 
     fn schedule(&self, process: Arc<Process>) {
@@ -121,10 +133,14 @@ impl Kernel {
         };
         let memory = MemoryAccount::new(1 << 30, None);
         let table = ProcessTable::new(Arc::clone(&namespace), loader, limits, memory);
-        namespace.mount(b"/dev", DeviceFs::new(), MountFlags::empty()).unwrap();
+        namespace
+            .mount(b"/dev", DeviceFs::new(), MountFlags::empty())
+            .unwrap();
         let view: Arc<dyn ProcessView> = Arc::new(Arc::downgrade(&table));
         let proc = ProcFs::new(view, "sandbox").unwrap();
-        namespace.mount(b"/proc", proc, MountFlags::empty()).unwrap();
+        namespace
+            .mount(b"/proc", proc, MountFlags::empty())
+            .unwrap();
         let kernel = Self {
             namespace,
             table,
@@ -134,13 +150,13 @@ impl Kernel {
             kernel.mkdir(directory);
         }
         kernel.write(IDLE, b"\0asm", 0o755);
-        // Guests that compute yield and see their signals at ticks.
+        // Guests that compute yield and see their signals at ticks; a thread, because they compute on the tests' own.
         let ticker = kernel.engine.weak();
-        tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-                let Some(engine) = ticker.upgrade() else { break };
+        std::thread::spawn(move || {
+            while let Some(engine) = ticker.upgrade() {
                 engine.increment_epoch();
+                drop(engine);
+                std::thread::sleep(Duration::from_millis(1));
             }
         });
         kernel
@@ -157,12 +173,16 @@ impl Kernel {
 
     pub(crate) fn mkdir(&self, path: &str) {
         let root = self.namespace.root();
-        self.namespace.make_directory(Self::at(&root, path), 0o755).unwrap();
+        self.namespace
+            .make_directory(Self::at(&root, path), 0o755)
+            .unwrap();
     }
 
     pub(crate) fn symlink(&self, target: &str, path: &str) {
         let root = self.namespace.root();
-        self.namespace.symlink(target.as_bytes(), Self::at(&root, path)).unwrap();
+        self.namespace
+            .symlink(target.as_bytes(), Self::at(&root, path))
+            .unwrap();
     }
 
     pub(crate) fn write(&self, path: &str, contents: &[u8], mode: u32) {
@@ -173,14 +193,22 @@ impl Kernel {
             .open(Self::at(&root, path), AccessMode::Write, flags, mode)
             .unwrap();
         let description = Description::opened(opened, AccessMode::Write).unwrap();
-        assert_eq!(description.try_write(contents, u64::MAX), Ok(contents.len()));
+        assert_eq!(
+            description.try_write(contents, u64::MAX),
+            Ok(contents.len())
+        );
     }
 
     pub(crate) fn read(&self, path: &str) -> Vec<u8> {
         let root = self.namespace.root();
         let opened = self
             .namespace
-            .open(Self::at(&root, path), AccessMode::Read, OpenFlags::empty(), 0)
+            .open(
+                Self::at(&root, path),
+                AccessMode::Read,
+                OpenFlags::empty(),
+                0,
+            )
             .unwrap();
         let description = Description::opened(opened, AccessMode::Read).unwrap();
         let mut bytes = vec![0; 1 << 16];
@@ -281,7 +309,10 @@ impl Guest {
             .into_func()
             .unwrap();
         let mut result = [Val::I32(-1)];
-        function.call_async(&mut self.store, args, &mut result).await.unwrap();
+        function
+            .call_async(&mut self.store, args, &mut result)
+            .await
+            .unwrap();
         result[0].unwrap_i32()
     }
 
@@ -289,13 +320,21 @@ impl Guest {
     pub(crate) fn imports(&mut self) -> Vec<(String, String, Vec<bool>)> {
         let mut list = Vec::new();
         for (module, name, item) in self.linker.iter(&mut self.store) {
-            list.push((module.to_owned(), name.to_owned(), item.into_func().unwrap()));
+            list.push((
+                module.to_owned(),
+                name.to_owned(),
+                item.into_func().unwrap(),
+            ));
         }
         list.sort_by(|one, two| (&one.0, &one.1).cmp(&(&two.0, &two.1)));
         list.into_iter()
             .map(|(module, name, function)| {
                 let kind = function.ty(&self.store);
-                (module, name, kind.params().map(|param| param.is_i64()).collect())
+                (
+                    module,
+                    name,
+                    kind.params().map(|param| param.is_i64()).collect(),
+                )
             })
             .collect()
     }
@@ -326,12 +365,16 @@ impl Guest {
     }
 
     pub(crate) fn store_at(&mut self, at: u32, bytes: &[u8]) {
-        self.memory.write(&mut self.store, at as usize, bytes).unwrap();
+        self.memory
+            .write(&mut self.store, at as usize, bytes)
+            .unwrap();
     }
 
     pub(crate) fn bytes(&self, at: u32, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
-        self.memory.read(&self.store, at as usize, &mut bytes).unwrap();
+        self.memory
+            .read(&self.store, at as usize, &mut bytes)
+            .unwrap();
         bytes
     }
 

@@ -38,7 +38,10 @@ async fn results_outside_the_memory_are_a_fault_and_change_nothing() {
             ("fd_readdir", &args![CWD_FD, path, 0, 0_u64, at]),
             ("fd_readdir", &args![CWD_FD, at, 64, 0_u64, path]),
             ("path_filestat_get", &args![CWD_FD, 0, path, 0, at]),
-            ("path_open", &args![CWD_FD, 0, path, 3, 1, 2_u64, 0_u64, 0, at]),
+            (
+                "path_open",
+                &args![CWD_FD, 0, path, 3, 1, 2_u64, 0_u64, 0, at],
+            ),
             ("poll_oneoff", &args![path, path, 1, at]),
             ("poll_oneoff", &args![path, at, 1, path]),
             ("poll_oneoff", &args![at, path, 1, path]),
@@ -46,7 +49,10 @@ async fn results_outside_the_memory_are_a_fault_and_change_nothing() {
         ] {
             let error = guest.p1(name, args).await;
             let empty_path = name == "path_filestat_get";
-            assert!(error == e(Fault) || empty_path && error != 0, "{name} at {at:#x}: {error}");
+            assert!(
+                error == e(Fault) || empty_path && error != 0,
+                "{name} at {at:#x}: {error}"
+            );
         }
         for (name, args) in [
             ("path_open", &args![CWD_FD, path, 3, 0o100, 0o666, at][..]),
@@ -67,10 +73,17 @@ async fn results_outside_the_memory_are_a_fault_and_change_nothing() {
             assert_eq!(guest.sb(name, args).await, e(Fault), "{name} at {at:#x}");
         }
     }
-    assert_eq!(guest.process.open_fds().len(), open_before, "no descriptor leaked");
+    assert_eq!(
+        guest.process.open_fds().len(),
+        open_before,
+        "no descriptor leaked"
+    );
     assert_eq!(guest.process.umask(), 0o022);
     assert_eq!(guest.process.signals().blocked().0, 0);
-    assert_eq!(guest.open("new", 0).await, Err(e(sandbar::errno::Errno::NotFound)));
+    assert_eq!(
+        guest.open("new", 0).await,
+        Err(e(sandbar::errno::Errno::NotFound))
+    );
     drop(kernel);
 }
 
@@ -80,29 +93,53 @@ async fn lists_that_do_not_fit_are_refused() {
     let fd = guest.open("file", 0o100 | 2).await.unwrap();
     let result = guest.room(4);
     for name in ["fd_read", "fd_write"] {
-        assert_eq!(guest.p1(name, &args![fd, 1024, u32::MAX, result]).await, e(Invalid), "2^32 buffers");
-        assert_eq!(guest.p1(name, &args![fd, 1024, 1025, result]).await, e(Invalid));
-        assert_eq!(guest.p1(name, &args![fd, MEMORY - 8, 2, result]).await, e(Fault));
+        assert_eq!(
+            guest.p1(name, &args![fd, 1024, u32::MAX, result]).await,
+            e(Invalid),
+            "2^32 buffers"
+        );
+        assert_eq!(
+            guest.p1(name, &args![fd, 1024, 1025, result]).await,
+            e(Invalid)
+        );
+        assert_eq!(
+            guest.p1(name, &args![fd, MEMORY - 8, 2, result]).await,
+            e(Fault)
+        );
         for (at, len) in [(0, u32::MAX), (MEMORY, 1), (u32::MAX, 1), (MEMORY - 4, 5)] {
             let list = guest.iovecs(&[(1024, 8), (at, len)]);
-            assert_eq!(guest.p1(name, &args![fd, list, 2, result]).await, e(Fault), "{name} {at:#x} {len:#x}");
+            assert_eq!(
+                guest.p1(name, &args![fd, list, 2, result]).await,
+                e(Fault),
+                "{name} {at:#x} {len:#x}"
+            );
         }
         let list = guest.iovecs(&[(0, MEMORY); 1024]);
-        assert_eq!(guest.p1(name, &args![fd, list, 1024, result]).await, e(Invalid), "4 GiB in all");
+        assert_eq!(
+            guest.p1(name, &args![fd, list, 1024, result]).await,
+            e(Invalid),
+            "4 GiB in all"
+        );
     }
     assert_eq!(guest.p1("fd_tell", &args![fd, result]).await, 0);
     assert_eq!(guest.u64(result), 0, "nothing was written");
     for count in [0, 8193, u32::MAX] {
-        assert_eq!(guest.p1("poll_oneoff", &args![0, 0, count, result]).await, e(Invalid));
+        assert_eq!(
+            guest.p1("poll_oneoff", &args![0, 0, count, result]).await,
+            e(Invalid)
+        );
     }
     let mut spawn = vec![0; 64];
     spawn[0] = 64;
-    for (at, count) in [(20, u32::MAX), (36, u32::MAX), (20, 1 << 28), (36, 65_536)] {
+    for (at, count) in [(20, u32::MAX), (36, u32::MAX), (20, 1 << 28), (36, 65_537)] {
         let mut bytes = spawn.clone();
         bytes[at..at + 4].copy_from_slice(&u32::to_le_bytes(count));
         let request = guest.put(&bytes);
         let error = guest.sb("proc_spawn", &args![request, result]).await;
-        assert!([e(Fault), e(Invalid), e(TooBig)].contains(&error), "{at} {count}: {error}");
+        assert!(
+            [e(Fault), e(Invalid), e(TooBig)].contains(&error),
+            "{at} {count}: {error}"
+        );
     }
     // As many arguments as memory holds pairs for, all the same long string: it must not be copied that often.
     let mut bytes = spawn;
@@ -111,7 +148,10 @@ async fn lists_that_do_not_fit_are_refused() {
     bytes[16..20].copy_from_slice(&list.to_le_bytes());
     bytes[20..24].copy_from_slice(&100_000_u32.to_le_bytes());
     let request = guest.put(&bytes);
-    assert_eq!(guest.sb("proc_spawn", &args![request, result]).await, e(TooBig));
+    assert_eq!(
+        guest.sb("proc_spawn", &args![request, result]).await,
+        e(TooBig)
+    );
 }
 
 #[tokio::test]
@@ -129,15 +169,27 @@ async fn paths_are_checked() {
         assert_eq!(guest.p1(name, &call(long, 4096)).await, e(NameTooLong));
         assert_eq!(guest.p1(name, &call(long, 256)).await, e(NameTooLong));
         assert_eq!(guest.p1(name, &call(deep, 4096)).await, e(NameTooLong));
-        assert_eq!(guest.p1(name, &call(nul, 3)).await, e(Invalid), "{name} with NUL");
+        assert_eq!(
+            guest.p1(name, &call(nul, 3)).await,
+            e(Invalid),
+            "{name} with NUL"
+        );
         assert_eq!(guest.p1(name, &call(nul, u32::MAX)).await, e(Fault));
         assert_eq!(guest.p1(name, &call(MEMORY, 1)).await, e(Fault));
-        assert_ne!(guest.p1(name, &call(nul, 0)).await, 0, "{name} with an empty path");
+        assert_ne!(
+            guest.p1(name, &call(nul, 0)).await,
+            0,
+            "{name} with an empty path"
+        );
     }
     assert_eq!(guest.open("a\0b", 0o100).await, Err(e(Invalid)));
     let result = guest.room(4);
     let symlink = args![nul, 3, CWD_FD, long, 3];
-    assert_ne!(guest.p1("path_symlink", &symlink).await, 0, "a target with NUL");
+    assert_ne!(
+        guest.p1("path_symlink", &symlink).await,
+        0,
+        "a target with NUL"
+    );
     let links = args![CWD_FD, long, 3, MEMORY, 4, result];
     assert_ne!(guest.p1("path_readlink", &links).await, 0);
 }
@@ -147,7 +199,17 @@ async fn descriptors_that_are_none_are_bad() {
     let (_kernel, mut guest) = aware();
     let at = guest.room(96);
     guest.store_at(at, &96_u32.to_le_bytes());
-    for fd in [0, 3, 63, 64, 65, u32::MAX, u32::MAX - 1, ROOT_FD - 1, CWD_FD + 1] {
+    for fd in [
+        0,
+        3,
+        63,
+        64,
+        65,
+        u32::MAX,
+        u32::MAX - 1,
+        ROOT_FD - 1,
+        CWD_FD + 1,
+    ] {
         for (name, args) in [
             ("fd_close", &args![fd][..]),
             ("fd_read", &args![fd, at, 0, at]),
@@ -187,7 +249,20 @@ impl Numbers {
     }
 
     fn pick(&mut self) -> u64 {
-        let corners = [0, 1, 2, 3, 4, 8, 63, 64, 0x7fff_ffff, 0x8000_0000, u64::MAX, i64::MAX as u64];
+        let corners = [
+            0,
+            1,
+            2,
+            3,
+            4,
+            8,
+            63,
+            64,
+            0x7fff_ffff,
+            0x8000_0000,
+            u64::MAX,
+            i64::MAX as u64,
+        ];
         match self.next() % 4 {
             0 => u64::from(ADDRESSES[usize::try_from(self.next() % 5).unwrap()]),
             1 => self.next(),
@@ -198,7 +273,14 @@ impl Numbers {
 }
 
 /// Calls that end or hold up the guest by design, whatever their arguments.
-const NOT_TRIED: [&str; 6] = ["proc_exit", "proc_raise", "proc_kill", "proc_exec", "sig_pause", "sig_alarm"];
+const NOT_TRIED: [&str; 6] = [
+    "proc_exit",
+    "proc_raise",
+    "proc_kill",
+    "proc_exec",
+    "sig_pause",
+    "sig_alarm",
+];
 
 #[tokio::test]
 async fn random_arguments_harm_nobody() {
@@ -207,11 +289,14 @@ async fn random_arguments_harm_nobody() {
         let mut guest = kernel.guest(personality);
         let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
         // Memory full of small numbers: structs with plausible sizes, descriptors and pointers.
-        let noise: Vec<u8> = (0..8192_u32).flat_map(|_| (numbers.next() % 128).to_le_bytes()).collect();
+        let noise: Vec<u8> = (0..8192_u32)
+            .flat_map(|_| (numbers.next() % 128).to_le_bytes())
+            .collect();
         guest.store_at(1024, &noise);
         let imports = guest.imports();
         for round in 0..6000 {
-            let (module, name, shape) = &imports[usize::try_from(numbers.next()).unwrap_or(0) % imports.len()];
+            let (module, name, shape) =
+                &imports[usize::try_from(numbers.next()).unwrap_or(0) % imports.len()];
             if NOT_TRIED.contains(&name.as_str()) {
                 continue;
             }
@@ -232,7 +317,10 @@ async fn random_arguments_harm_nobody() {
                 guest.call(module, name, &arguments),
             );
             if let Ok(errno) = waited.await {
-                assert!((0..=76).contains(&errno), "{round}: {name}{arguments:?} gives {errno}");
+                assert!(
+                    (0..=76).contains(&errno),
+                    "{round}: {name}{arguments:?} gives {errno}"
+                );
             }
         }
         assert!(guest.process.exit_status().is_none());

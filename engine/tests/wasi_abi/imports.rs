@@ -6,6 +6,7 @@ use sandbar::wasi::{self, Context};
 use wasmtime::{Engine, Linker, Store, ValType};
 
 const HEADER: &str = include_str!("../../../wasi-tools/libc/include/sandbar.h");
+const RUST_CRATE: &str = include_str!("../../../wasi-tools/sdk/src/sys/wasi/abi.rs");
 
 /// Preview 1: every function with its parameters, `i` for 32 and `I` for 64 bits.
 /// Source: <https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md#functions>.
@@ -23,37 +24,42 @@ fn registered(module: &str) -> BTreeMap<String, String> {
     let engine = Engine::default();
     let mut linker = Linker::<Context>::new(&engine);
     wasi::add_to_linker(&mut linker).unwrap();
-    // The imports' types need a store; they are asked of definitions that no call is made to.
-    linker
-        .allow_shadowing(false);
-    let names: Vec<(String, String)> = list(&linker, &engine)
+    list(&linker, &engine)
         .into_iter()
         .filter(|(of, ..)| of == module)
         .map(|(_, name, shape)| (name, shape))
-        .collect();
-    names.into_iter().collect()
+        .collect()
 }
 
+/// Module, name and parameters of everything in a linker, which takes a store to say.
 fn list(linker: &Linker<Context>, engine: &Engine) -> Vec<(String, String, String)> {
-    let kernel = tokio::runtime::Builder::new_current_thread()
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
-    kernel.block_on(async {
+    runtime.block_on(async {
         let kernel = crate::harness::Kernel::new();
         let process = kernel.spawn(&[crate::harness::IDLE], "/", Vec::new());
         let context = Context::new(process, wasi::Personality::Aware).unwrap();
         let mut store = Store::new(engine, context);
         let mut list = Vec::new();
         for (module, name, item) in linker.iter(&mut store) {
-            list.push((module.to_owned(), name.to_owned(), item.into_func().unwrap()));
+            list.push((
+                module.to_owned(),
+                name.to_owned(),
+                item.into_func().unwrap(),
+            ));
         }
         list.into_iter()
             .map(|(module, name, function)| {
                 let kind = function.ty(&store);
                 let shape = kind.params().map(|param| letter(&param)).collect();
                 let results: String = kind.results().map(|result| letter(&result)).collect();
-                assert_eq!(results, if name == "proc_exit" { "" } else { "i" }, "result of {name}");
+                assert_eq!(
+                    results,
+                    if name == "proc_exit" { "" } else { "i" },
+                    "result of {name}"
+                );
                 (module, name, shape)
             })
             .collect()
@@ -86,7 +92,11 @@ fn declared(header: &str) -> BTreeMap<String, String> {
             .filter(|parameter| *parameter != "void")
             .map(|parameter| {
                 let wide = parameter.starts_with("uint64_t") || parameter.starts_with("int64_t");
-                if wide && !parameter.contains('*') { 'I' } else { 'i' }
+                if wide && !parameter.contains('*') {
+                    'I'
+                } else {
+                    'i'
+                }
             })
             .collect();
         declared.insert(name.to_owned(), shape);
@@ -112,4 +122,39 @@ fn preview_1_is_complete() {
         .collect();
     assert_eq!(expected.len(), 46);
     assert_eq!(registered(wasi::PREVIEW_1), expected);
+}
+
+/// Functions of the Rust crate's `extern` block for a module.
+fn declared_in_rust(source: &str, module: &str) -> BTreeMap<String, String> {
+    let (_, block) = source
+        .split_once(&format!("#[link(wasm_import_module = \"{module}\")]"))
+        .unwrap();
+    let (block, _) = block.split_once("\n}").unwrap();
+    let mut declared = BTreeMap::new();
+    for declaration in block.split("fn ").skip(1) {
+        let (name, rest) = declaration.split_once('(').unwrap();
+        let (parameters, _) = rest.split_once(')').unwrap();
+        let shape = parameters
+            .split(',')
+            .filter_map(|parameter| parameter.split_once(':'))
+            .map(|(_, kind)| match kind.trim() {
+                "u64" | "i64" => 'I',
+                _ => 'i',
+            })
+            .collect();
+        declared.insert(name.to_owned(), shape);
+    }
+    declared
+}
+
+#[test]
+fn the_rust_crate_declares_what_the_host_registers() {
+    for module in [wasi::SANDBAR, wasi::PREVIEW_1] {
+        let registered = registered(module);
+        let declared = declared_in_rust(RUST_CRATE, module);
+        assert!(!declared.is_empty(), "`{module}` was not understood");
+        for (name, shape) in declared {
+            assert_eq!(registered.get(&name), Some(&shape), "{name} of `{module}`");
+        }
+    }
 }

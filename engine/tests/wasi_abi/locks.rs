@@ -41,13 +41,20 @@ async fn a_file_lock_belongs_to_the_description() {
     let (mut two, b) = opened(&kernel).await;
     assert_eq!(one.sb("fd_flock", &args![a, SHARED]).await, 0);
     assert_eq!(two.sb("fd_flock", &args![b, SHARED | NO_WAIT]).await, 0);
-    assert_eq!(two.sb("fd_flock", &args![b, EXCLUSIVE | NO_WAIT]).await, e(Again));
+    assert_eq!(
+        two.sb("fd_flock", &args![b, EXCLUSIVE | NO_WAIT]).await,
+        e(Again)
+    );
     assert_eq!(one.sb("fd_flock", &args![a, UNLOCK]).await, 0);
     assert_eq!(two.sb("fd_flock", &args![b, EXCLUSIVE | NO_WAIT]).await, 0);
     let copy = two.room(4);
     assert_eq!(two.sb("fd_dup", &args![b, 0, 0, copy]).await, 0);
     assert_eq!(two.p1("fd_close", &args![b]).await, 0);
-    assert_eq!(one.sb("fd_flock", &args![a, SHARED | NO_WAIT]).await, e(Again), "a copy has it");
+    assert_eq!(
+        one.sb("fd_flock", &args![a, SHARED | NO_WAIT]).await,
+        e(Again),
+        "a copy has it"
+    );
     let copy = two.u32(copy);
     assert_eq!(two.p1("fd_close", &args![copy]).await, 0);
     assert_eq!(one.sb("fd_flock", &args![a, SHARED | NO_WAIT]).await, 0);
@@ -69,7 +76,11 @@ async fn a_waiting_lock_comes_when_the_holder_is_killed() {
         holder.kill(Signal::KILL);
     });
     assert_eq!(flocked, 0);
-    assert_eq!(set(&mut two, b, 1, 1, 0, 0).await, 0, "its record locks are gone too");
+    assert_eq!(
+        set(&mut two, b, 1, 1, 0, 0).await,
+        0,
+        "its record locks are gone too"
+    );
 }
 
 #[tokio::test]
@@ -78,8 +89,16 @@ async fn record_locks_belong_to_the_process() {
     let (mut one, a) = opened(&kernel).await;
     let (mut two, b) = opened(&kernel).await;
     assert_eq!(set(&mut one, a, 1, 1, 10, 10).await, 0);
-    assert_eq!(set(&mut one, a, 1, 0, 15, 1).await, 0, "its own lock is never in the way");
-    assert_eq!(set(&mut two, b, 1, 0, 15, 1).await, 0, "that byte is shared now");
+    assert_eq!(
+        set(&mut one, a, 1, 0, 15, 1).await,
+        0,
+        "its own lock is never in the way"
+    );
+    assert_eq!(
+        set(&mut two, b, 1, 0, 15, 1).await,
+        0,
+        "that byte is shared now"
+    );
     assert_eq!(set(&mut two, b, 1, 1, 0, 10).await, 0);
     assert_eq!(set(&mut two, b, 1, 0, 0, 0).await, e(Again));
     let question = lock(&mut two, 1, 0, 0);

@@ -46,14 +46,22 @@ async fn arguments_and_environment_come_as_c_strings() {
     let sizes = guest.room(8);
     let list = guest.room(16);
     let buffer = guest.room(64);
-    assert_eq!(guest.p1("args_sizes_get", &args![sizes, sizes + 4]).await, 0);
+    assert_eq!(
+        guest.p1("args_sizes_get", &args![sizes, sizes + 4]).await,
+        0
+    );
     assert_eq!((guest.u32(sizes), guest.u32(sizes + 4)), (3, 15));
     assert_eq!(guest.p1("args_get", &args![list, buffer]).await, 0);
     assert_eq!(guest.bytes(buffer, 15), b"/bin/idle\0one\0\0");
     let pointers = [guest.u32(list), guest.u32(list + 4), guest.u32(list + 8)];
     assert_eq!(pointers, [buffer, buffer + 10, buffer + 14]);
 
-    assert_eq!(guest.p1("environ_sizes_get", &args![sizes, sizes + 4]).await, 0);
+    assert_eq!(
+        guest
+            .p1("environ_sizes_get", &args![sizes, sizes + 4])
+            .await,
+        0
+    );
     assert_eq!((guest.u32(sizes), guest.u32(sizes + 4)), (2, 14));
     assert_eq!(guest.p1("environ_get", &args![list, buffer]).await, 0);
     assert_eq!(guest.bytes(buffer, 14), b"HOME=/data\0A=\0");
@@ -69,7 +77,10 @@ async fn clocks_run_and_unknown_ones_are_invalid() {
         assert_eq!(guest.p1("clock_time_get", &args![id, 0_u64, at]).await, 0);
     }
     assert_eq!(guest.p1("clock_res_get", &args![4, at]).await, e(Invalid));
-    assert_eq!(guest.p1("clock_time_get", &args![9, 0_u64, at]).await, e(Invalid));
+    assert_eq!(
+        guest.p1("clock_time_get", &args![9, 0_u64, at]).await,
+        e(Invalid)
+    );
     assert_eq!(guest.p1("clock_time_get", &args![0, 0_u64, at]).await, 0);
     let year_2020 = 1_577_836_800_000_000_000;
     assert!(guest.u64(at) > year_2020);
@@ -84,7 +95,10 @@ async fn clocks_run_and_unknown_ones_are_invalid() {
 #[tokio::test]
 async fn a_file_is_written_read_sought_and_told() {
     let (kernel, mut guest) = aware();
-    let fd = guest.p1_open(CWD_FD, "file", CREATE, READ | WRITE).await.unwrap();
+    let fd = guest
+        .p1_open(CWD_FD, "file", CREATE, READ | WRITE)
+        .await
+        .unwrap();
     assert_eq!(fd, 0, "the lowest free number");
     assert_eq!(guest.write(fd, b"hello world").await, Ok(11));
     assert_eq!(kernel.read("/data/file"), b"hello world");
@@ -98,9 +112,18 @@ async fn a_file_is_written_read_sought_and_told() {
     assert_eq!(guest.p1("fd_seek", &args![fd, 2_i64, 0, at]).await, 0);
     assert_eq!(guest.p1("fd_seek", &args![fd, 1_i64, 1, at]).await, 0);
     assert_eq!(guest.read(fd, 2).await.unwrap(), b"lo");
-    assert_eq!(guest.p1("fd_seek", &args![fd, -1_i64, 0, at]).await, e(Invalid));
-    assert_eq!(guest.p1("fd_seek", &args![fd, i64::MIN, 1, at]).await, e(Invalid));
-    assert_eq!(guest.p1("fd_seek", &args![fd, 0_i64, 3, at]).await, e(Invalid));
+    assert_eq!(
+        guest.p1("fd_seek", &args![fd, -1_i64, 0, at]).await,
+        e(Invalid)
+    );
+    assert_eq!(
+        guest.p1("fd_seek", &args![fd, i64::MIN, 1, at]).await,
+        e(Invalid)
+    );
+    assert_eq!(
+        guest.p1("fd_seek", &args![fd, 0_i64, 3, at]).await,
+        e(Invalid)
+    );
 }
 
 #[tokio::test]
@@ -113,9 +136,17 @@ async fn several_buffers_are_one_transfer() {
     assert_eq!(guest.p1("fd_write", &args![fd, list, 3, count]).await, 0);
     assert_eq!(guest.u32(count), 7);
     assert_eq!(kernel.read("/data/file"), b"one two");
-    assert_eq!(guest.p1("fd_pread", &args![fd, list, 3, 1_u64, count]).await, 0);
+    assert_eq!(
+        guest
+            .p1("fd_pread", &args![fd, list, 3, 1_u64, count])
+            .await,
+        0
+    );
     assert_eq!(guest.u32(count), 6);
-    assert_eq!((guest.bytes(one, 4), guest.bytes(two, 3)), (b"ne t".to_vec(), b"woo".to_vec()));
+    assert_eq!(
+        (guest.bytes(one, 4), guest.bytes(two, 3)),
+        (b"ne t".to_vec(), b"woo".to_vec())
+    );
 }
 
 #[tokio::test]
@@ -125,14 +156,30 @@ async fn pread_and_pwrite_leave_the_offset() {
     let buffer = guest.put(b"abcd");
     let list = guest.iovecs(&[(buffer, 4)]);
     let count = guest.room(4);
-    assert_eq!(guest.p1("fd_pwrite", &args![fd, list, 1, 2_u64, count]).await, 0);
+    assert_eq!(
+        guest
+            .p1("fd_pwrite", &args![fd, list, 1, 2_u64, count])
+            .await,
+        0
+    );
     assert_eq!(kernel.read("/data/file"), b"\0\0abcd");
-    assert_eq!(guest.p1("fd_pread", &args![fd, list, 1, 4_u64, count]).await, 0);
-    assert_eq!((guest.u32(count), guest.bytes(buffer, 2)), (2, b"cd".to_vec()));
+    assert_eq!(
+        guest
+            .p1("fd_pread", &args![fd, list, 1, 4_u64, count])
+            .await,
+        0
+    );
+    assert_eq!(
+        (guest.u32(count), guest.bytes(buffer, 2)),
+        (2, b"cd".to_vec())
+    );
     assert_eq!(guest.p1("fd_tell", &args![fd, count]).await, 0);
     assert_eq!(guest.u64(count), 0);
     let far = u64::MAX;
-    assert_eq!(guest.p1("fd_pwrite", &args![fd, list, 1, far, count]).await, e(Invalid));
+    assert_eq!(
+        guest.p1("fd_pwrite", &args![fd, list, 1, far, count]).await,
+        e(Invalid)
+    );
 }
 
 #[tokio::test]
@@ -141,12 +188,26 @@ async fn a_pipe_cannot_be_sought() {
     let ends = guest.room(8);
     assert_eq!(guest.sb("fd_pipe", &args![0, ends, ends + 4]).await, 0);
     let read = guest.u32(ends);
-    assert_eq!(guest.p1("fd_seek", &args![read, 0_i64, 0, ends]).await, e(IllegalSeek));
-    assert_eq!(guest.p1("fd_tell", &args![read, ends]).await, e(IllegalSeek));
+    assert_eq!(
+        guest.p1("fd_seek", &args![read, 0_i64, 0, ends]).await,
+        e(IllegalSeek)
+    );
+    assert_eq!(
+        guest.p1("fd_tell", &args![read, ends]).await,
+        e(IllegalSeek)
+    );
     let list = guest.iovecs(&[(1024, 4)]);
-    assert_eq!(guest.p1("fd_pread", &args![read, list, 1, 0_u64, ends]).await, e(IllegalSeek));
+    assert_eq!(
+        guest
+            .p1("fd_pread", &args![read, list, 1, 0_u64, ends])
+            .await,
+        e(IllegalSeek)
+    );
     assert_eq!(guest.p1("fd_sync", &args![read]).await, e(Invalid));
-    assert_eq!(guest.p1("fd_advise", &args![read, 0_u64, 0_u64, 0]).await, e(IllegalSeek));
+    assert_eq!(
+        guest.p1("fd_advise", &args![read, 0_u64, 0_u64, 0]).await,
+        e(IllegalSeek)
+    );
 }
 
 #[tokio::test]
@@ -154,14 +215,26 @@ async fn advise_allocate_and_sizes() {
     let (_kernel, mut guest) = aware();
     let fd = guest.open("file", O_CREAT | O_RDWR).await.unwrap();
     assert_eq!(guest.p1("fd_advise", &args![fd, 0_u64, 10_u64, 5]).await, 0);
-    assert_eq!(guest.p1("fd_advise", &args![fd, 0_u64, 10_u64, 6]).await, e(Invalid));
+    assert_eq!(
+        guest.p1("fd_advise", &args![fd, 0_u64, 10_u64, 6]).await,
+        e(Invalid)
+    );
     assert_eq!(guest.p1("fd_allocate", &args![fd, 10_u64, 90_u64]).await, 0);
     assert_eq!(size(&mut guest, fd).await, 100);
-    assert_eq!(guest.p1("fd_allocate", &args![fd, 0_u64, 0_u64]).await, e(Invalid));
-    assert_eq!(guest.p1("fd_allocate", &args![CWD_FD, 0_u64, 1_u64]).await, e(BadFd));
+    assert_eq!(
+        guest.p1("fd_allocate", &args![fd, 0_u64, 0_u64]).await,
+        e(Invalid)
+    );
+    assert_eq!(
+        guest.p1("fd_allocate", &args![CWD_FD, 0_u64, 1_u64]).await,
+        e(BadFd)
+    );
     assert_eq!(guest.p1("fd_filestat_set_size", &args![fd, 7_u64]).await, 0);
     assert_eq!(size(&mut guest, fd).await, 7);
-    assert_eq!(guest.p1("fd_filestat_set_size", &args![fd, u64::MAX]).await, e(Invalid));
+    assert_eq!(
+        guest.p1("fd_filestat_set_size", &args![fd, u64::MAX]).await,
+        e(Invalid)
+    );
     assert_eq!(guest.p1("fd_datasync", &args![fd]).await, 0);
     assert_eq!(guest.p1("fd_sync", &args![fd]).await, 0);
     assert_eq!(guest.p1("fd_close", &args![fd]).await, 0);
@@ -173,7 +246,10 @@ async fn times_are_set_to_a_value_or_to_now() {
     let (_kernel, mut guest) = aware();
     let fd = guest.open("file", O_CREAT | O_RDWR).await.unwrap();
     let set = |atime: u64, mtime: u64, flags: u32| args![fd, atime, mtime, flags];
-    assert_eq!(guest.p1("fd_filestat_set_times", &set(11, 22, 1 | 4)).await, 0);
+    assert_eq!(
+        guest.p1("fd_filestat_set_times", &set(11, 22, 1 | 4)).await,
+        0
+    );
     assert_eq!(times(&mut guest, fd).await, (11, 22));
     assert_eq!(guest.p1("fd_filestat_set_times", &set(99, 33, 4)).await, 0);
     assert_eq!(times(&mut guest, fd).await, (11, 33));
@@ -182,7 +258,10 @@ async fn times_are_set_to_a_value_or_to_now() {
     assert!(atime > 1_577_836_800_000_000_000);
     assert_eq!(mtime, 33);
     for both in [1 | 2, 4 | 8, 16] {
-        assert_eq!(guest.p1("fd_filestat_set_times", &set(0, 0, both)).await, e(Invalid));
+        assert_eq!(
+            guest.p1("fd_filestat_set_times", &set(0, 0, both)).await,
+            e(Invalid)
+        );
     }
     let path = guest.put(b"file");
     let set = args![CWD_FD, 1, path, 4, 5_u64, 6_u64, 5];
@@ -197,23 +276,37 @@ async fn descriptor_flags_and_types() {
     let stat = guest.room(24);
     assert_eq!(guest.p1("fd_fdstat_get", &args![fd, stat]).await, 0);
     assert_eq!((guest.bytes(stat, 1)[0], guest.u16(stat + 2)), (4, 0));
-    assert_eq!(guest.u64(stat + 8) & (READ | WRITE | SEEK_AND_TELL), READ | WRITE | SEEK_AND_TELL);
+    assert_eq!(
+        guest.u64(stat + 8) & (READ | WRITE | SEEK_AND_TELL),
+        READ | WRITE | SEEK_AND_TELL
+    );
     for flags in [1, 4, 1 | 4, 16, 0] {
         assert_eq!(guest.p1("fd_fdstat_set_flags", &args![fd, flags]).await, 0);
         assert_eq!(guest.p1("fd_fdstat_get", &args![fd, stat]).await, 0);
         assert_eq!(i32::from(guest.u16(stat + 2)), flags);
     }
-    assert_eq!(guest.p1("fd_fdstat_set_flags", &args![fd, 32]).await, e(Invalid));
+    assert_eq!(
+        guest.p1("fd_fdstat_set_flags", &args![fd, 32]).await,
+        e(Invalid)
+    );
     assert_eq!(guest.p1("fd_fdstat_set_flags", &args![fd, 1]).await, 0);
     guest.write(fd, b"one").await.unwrap();
     assert_eq!(guest.p1("fd_seek", &args![fd, 0_i64, 0, stat]).await, 0);
     guest.write(fd, b"two").await.unwrap();
-    assert_eq!(size(&mut guest, fd).await, 6, "an appending write goes to the end");
+    assert_eq!(
+        size(&mut guest, fd).await,
+        6,
+        "an appending write goes to the end"
+    );
 
     let null = guest.open("/dev/null", O_RDWR).await.unwrap();
     assert_eq!(guest.p1("fd_fdstat_get", &args![null, stat]).await, 0);
     assert_eq!(guest.bytes(stat, 1)[0], 2);
-    assert_eq!(guest.u64(stat + 8) & SEEK_AND_TELL, SEEK_AND_TELL, "or it would be a terminal");
+    assert_eq!(
+        guest.u64(stat + 8) & SEEK_AND_TELL,
+        SEEK_AND_TELL,
+        "or it would be a terminal"
+    );
     for directory in [CWD_FD, ROOT_FD] {
         assert_eq!(guest.p1("fd_fdstat_get", &args![directory, stat]).await, 0);
         assert_eq!(guest.bytes(stat, 1)[0], 3);
@@ -227,15 +320,26 @@ async fn an_aware_guest_has_no_preopens_but_may_ask_for_the_root() {
     let at = guest.room(8);
     for fd in [0, 3, 4, CWD_FD] {
         assert_eq!(guest.p1("fd_prestat_get", &args![fd, at]).await, e(BadFd));
-        assert_eq!(guest.p1("fd_prestat_dir_name", &args![fd, at, 8]).await, e(BadFd));
+        assert_eq!(
+            guest.p1("fd_prestat_dir_name", &args![fd, at, 8]).await,
+            e(BadFd)
+        );
     }
     assert_eq!(guest.p1("fd_prestat_get", &args![ROOT_FD, at]).await, 0);
     assert_eq!((guest.u32(at), guest.u32(at + 4)), (0, 1));
-    assert_eq!(guest.p1("fd_prestat_dir_name", &args![ROOT_FD, at, 1]).await, 0);
+    assert_eq!(
+        guest
+            .p1("fd_prestat_dir_name", &args![ROOT_FD, at, 1])
+            .await,
+        0
+    );
     assert_eq!(guest.bytes(at, 1), b"/");
     assert_eq!(guest.p1("fd_close", &args![ROOT_FD]).await, e(BadFd));
     assert_eq!(guest.p1("fd_close", &args![CWD_FD]).await, e(BadFd));
-    assert_eq!(guest.p1("fd_renumber", &args![ROOT_FD, CWD_FD]).await, e(BadFd));
+    assert_eq!(
+        guest.p1("fd_renumber", &args![ROOT_FD, CWD_FD]).await,
+        e(BadFd)
+    );
 }
 
 #[tokio::test]
@@ -262,7 +366,11 @@ fn entries(buffer: &[u8]) -> (Vec<(u64, String, u8)>, bool) {
         let Some((name, tail)) = tail.split_at_checked(len) else {
             return (list, true);
         };
-        list.push((cookie, String::from_utf8(name.to_vec()).unwrap(), header[20]));
+        list.push((
+            cookie,
+            String::from_utf8(name.to_vec()).unwrap(),
+            header[20],
+        ));
         rest = tail;
     }
     (list, !rest.is_empty())
@@ -282,7 +390,12 @@ async fn a_directory_is_listed_in_pieces_that_join() {
     let mut cookie = 0_u64;
     loop {
         // Room for three entries and a half.
-        assert_eq!(guest.p1("fd_readdir", &args![fd, buffer, 110, cookie, used]).await, 0);
+        assert_eq!(
+            guest
+                .p1("fd_readdir", &args![fd, buffer, 110, cookie, used])
+                .await,
+            0
+        );
         let count = guest.u32(used);
         let (list, cut) = entries(&guest.bytes(buffer, count as usize));
         cookie = list.last().map_or(cookie, |last| last.0);
@@ -296,14 +409,31 @@ async fn a_directory_is_listed_in_pieces_that_join() {
     assert_eq!(names[..2], [(".".to_owned(), 3), ("..".to_owned(), 3)]);
     assert!(names.contains(&("file-00".to_owned(), 4)));
     assert!(names.contains(&("link".to_owned(), 7)));
-    assert_eq!(guest.p1("fd_readdir", &args![fd, buffer, 4096, cookie, used]).await, 0);
+    assert_eq!(
+        guest
+            .p1("fd_readdir", &args![fd, buffer, 4096, cookie, used])
+            .await,
+        0
+    );
     assert_eq!(guest.u32(used), 0, "behind the last entry");
-    assert_eq!(guest.p1("fd_readdir", &args![fd, buffer, 0, 0_u64, used]).await, 0);
+    assert_eq!(
+        guest
+            .p1("fd_readdir", &args![fd, buffer, 0, 0_u64, used])
+            .await,
+        0
+    );
     assert_eq!(guest.u32(used), 0, "no room");
-    assert_eq!(guest.p1("fd_readdir", &args![fd, buffer, 10, 0_u64, used]).await, 0);
+    assert_eq!(
+        guest
+            .p1("fd_readdir", &args![fd, buffer, 10, 0_u64, used])
+            .await,
+        0
+    );
     assert_eq!(guest.u32(used), 10, "not even a header");
     let file = guest.open("file", O_CREAT | O_RDWR).await.unwrap();
-    let error = guest.p1("fd_readdir", &args![file, buffer, 10, 0_u64, used]).await;
+    let error = guest
+        .p1("fd_readdir", &args![file, buffer, 10, 0_u64, used])
+        .await;
     assert_eq!(error, e(NotDirectory));
 }
 
@@ -311,14 +441,32 @@ async fn a_directory_is_listed_in_pieces_that_join() {
 async fn directories_are_made_and_removed() {
     let (_kernel, mut guest) = aware();
     assert_eq!(on_path(&mut guest, "path_create_directory", "dir").await, 0);
-    assert_eq!(on_path(&mut guest, "path_create_directory", "dir").await, e(Exists));
-    assert_eq!(on_path(&mut guest, "path_create_directory", "no/dir").await, e(NotFound));
-    assert_eq!(on_path(&mut guest, "path_unlink_file", "dir").await, e(IsDirectory));
+    assert_eq!(
+        on_path(&mut guest, "path_create_directory", "dir").await,
+        e(Exists)
+    );
+    assert_eq!(
+        on_path(&mut guest, "path_create_directory", "no/dir").await,
+        e(NotFound)
+    );
+    assert_eq!(
+        on_path(&mut guest, "path_unlink_file", "dir").await,
+        e(IsDirectory)
+    );
     guest.open("dir/file", O_CREAT | O_RDWR).await.unwrap();
-    assert_eq!(on_path(&mut guest, "path_remove_directory", "dir").await, e(NotEmpty));
-    assert_eq!(on_path(&mut guest, "path_remove_directory", "dir/file").await, e(NotDirectory));
+    assert_eq!(
+        on_path(&mut guest, "path_remove_directory", "dir").await,
+        e(NotEmpty)
+    );
+    assert_eq!(
+        on_path(&mut guest, "path_remove_directory", "dir/file").await,
+        e(NotDirectory)
+    );
     assert_eq!(on_path(&mut guest, "path_unlink_file", "dir/file").await, 0);
-    assert_eq!(on_path(&mut guest, "path_unlink_file", "dir/file").await, e(NotFound));
+    assert_eq!(
+        on_path(&mut guest, "path_unlink_file", "dir/file").await,
+        e(NotFound)
+    );
     assert_eq!(on_path(&mut guest, "path_remove_directory", "dir").await, 0);
 }
 
@@ -333,19 +481,54 @@ async fn links_of_both_kinds() {
     let link = args![CWD_FD, 0, file, 4, CWD_FD, hard, 4];
     assert_eq!(guest.p1("path_link", &link).await, 0);
     assert_eq!(guest.p1("path_link", &link).await, e(Exists));
-    assert_eq!(guest.p1("path_symlink", &args![target, 10, CWD_FD, soft, 4]).await, 0);
-    assert_eq!(guest.p1("path_symlink", &args![target, 10, CWD_FD, soft, 4]).await, e(Exists));
-    assert_eq!(kernel.read("/data/soft"), b"contents", "absolute, as in a chroot");
+    assert_eq!(
+        guest
+            .p1("path_symlink", &args![target, 10, CWD_FD, soft, 4])
+            .await,
+        0
+    );
+    assert_eq!(
+        guest
+            .p1("path_symlink", &args![target, 10, CWD_FD, soft, 4])
+            .await,
+        e(Exists)
+    );
+    assert_eq!(
+        kernel.read("/data/soft"),
+        b"contents",
+        "absolute, as in a chroot"
+    );
     let stat = guest.room(64);
-    assert_eq!(guest.p1("path_filestat_get", &args![CWD_FD, 1, soft, 4, stat]).await, 0);
+    assert_eq!(
+        guest
+            .p1("path_filestat_get", &args![CWD_FD, 1, soft, 4, stat])
+            .await,
+        0
+    );
     assert_eq!((guest.bytes(stat + 16, 1)[0], guest.u64(stat + 24)), (4, 2));
-    assert_eq!(guest.p1("path_filestat_get", &args![CWD_FD, 0, soft, 4, stat]).await, 0);
-    assert_eq!((guest.bytes(stat + 16, 1)[0], guest.u64(stat + 32)), (7, 10));
-    assert_eq!(guest.p1("path_filestat_get", &args![CWD_FD, 2, soft, 4, stat]).await, e(Invalid));
+    assert_eq!(
+        guest
+            .p1("path_filestat_get", &args![CWD_FD, 0, soft, 4, stat])
+            .await,
+        0
+    );
+    assert_eq!(
+        (guest.bytes(stat + 16, 1)[0], guest.u64(stat + 32)),
+        (7, 10)
+    );
+    assert_eq!(
+        guest
+            .p1("path_filestat_get", &args![CWD_FD, 2, soft, 4, stat])
+            .await,
+        e(Invalid)
+    );
     let (buffer, used) = (guest.room(16), guest.room(4));
     let read = args![CWD_FD, soft, 4, buffer, 16, used];
     assert_eq!(guest.p1("path_readlink", &read).await, 0);
-    assert_eq!((guest.u32(used), guest.bytes(buffer, 10)), (10, b"/data/file".to_vec()));
+    assert_eq!(
+        (guest.u32(used), guest.bytes(buffer, 10)),
+        (10, b"/data/file".to_vec())
+    );
     let short = args![CWD_FD, soft, 4, buffer, 3, used];
     assert_eq!(guest.p1("path_readlink", &short).await, 0);
     assert_eq!(guest.u32(used), 3, "cut off, as readlink(2)");
@@ -370,17 +553,39 @@ async fn opening_follows_its_flags() {
     let (kernel, mut guest) = aware();
     kernel.write("/data/file", b"contents", 0o644);
     kernel.symlink("file", "/data/link");
-    assert_eq!(guest.p1_open(CWD_FD, "file", CREATE | 4, READ).await, Err(e(Exists)));
-    assert_eq!(guest.p1_open(CWD_FD, "file", 2, READ).await, Err(e(NotDirectory)));
-    assert_eq!(guest.p1_open(CWD_FD, "none", 0, READ).await, Err(e(NotFound)));
-    assert_eq!(guest.p1_open(CWD_FD, "workspace", 0, READ | WRITE).await, Err(e(IsDirectory)));
-    assert_eq!(guest.p1_open(CWD_FD, "link", 0, READ).await, Err(e(sandbar::errno::Errno::Loop)));
-    assert_eq!(guest.p1_open(CWD_FD, "file", 16, READ).await, Err(e(Invalid)));
+    assert_eq!(
+        guest.p1_open(CWD_FD, "file", CREATE | 4, READ).await,
+        Err(e(Exists))
+    );
+    assert_eq!(
+        guest.p1_open(CWD_FD, "file", 2, READ).await,
+        Err(e(NotDirectory))
+    );
+    assert_eq!(
+        guest.p1_open(CWD_FD, "none", 0, READ).await,
+        Err(e(NotFound))
+    );
+    assert_eq!(
+        guest.p1_open(CWD_FD, "workspace", 0, READ | WRITE).await,
+        Err(e(IsDirectory))
+    );
+    assert_eq!(
+        guest.p1_open(CWD_FD, "link", 0, READ).await,
+        Err(e(sandbar::errno::Errno::Loop))
+    );
+    assert_eq!(
+        guest.p1_open(CWD_FD, "file", 16, READ).await,
+        Err(e(Invalid))
+    );
     let fd = guest.p1_open(CWD_FD, "file", 8, WRITE).await.unwrap();
     assert_eq!(kernel.read("/data/file"), b"");
     assert_eq!(guest.read(fd, 1).await, Err(e(BadFd)));
     let file = guest.p1_open(fd, "x", CREATE, READ).await;
-    assert_eq!(file, Err(e(NotDirectory)), "a file is no directory to start from");
+    assert_eq!(
+        file,
+        Err(e(NotDirectory)),
+        "a file is no directory to start from"
+    );
     let up = guest.p1_open(CWD_FD, "../../../../bin/idle", 0, READ).await;
     assert!(up.is_ok(), "`..` stops at the root");
 }
@@ -440,12 +645,23 @@ async fn poll(guest: &mut Guest, subscriptions: &[Vec<u8>]) -> Vec<(u64, u16, u8
     let events = guest.room(32 * subscriptions.len());
     let told = guest.room(4);
     let count = subscriptions.len();
-    assert_eq!(guest.p1("poll_oneoff", &args![list, events, count, told]).await, 0);
+    assert_eq!(
+        guest
+            .p1("poll_oneoff", &args![list, events, count, told])
+            .await,
+        0
+    );
     (0..guest.u32(told))
         .map(|index| {
             let at = events + 32 * index;
             let kind = guest.bytes(at + 10, 1)[0];
-            (guest.u64(at), guest.u16(at + 8), kind, guest.u64(at + 16), guest.u16(at + 24))
+            (
+                guest.u64(at),
+                guest.u16(at + 8),
+                kind,
+                guest.u64(at + 16),
+                guest.u16(at + 24),
+            )
         })
         .collect()
 }
@@ -454,11 +670,19 @@ async fn poll(guest: &mut Guest, subscriptions: &[Vec<u8>]) -> Vec<(u64, u16, u8
 async fn polling_waits_for_clocks() {
     let (_kernel, mut guest) = aware();
     let started = std::time::Instant::now();
-    let events = poll(&mut guest, &[clock(1, 1, 1 << 60, 0), clock(2, 0, 5_000_000, 0)]).await;
+    let events = poll(
+        &mut guest,
+        &[clock(1, 1, 1 << 60, 0), clock(2, 0, 5_000_000, 0)],
+    )
+    .await;
     assert_eq!(events, [(2, 0, 0, 0, 0)]);
     assert!(started.elapsed().as_millis() >= 5);
     let events = poll(&mut guest, &[clock(3, 0, 1, 1)]).await;
-    assert_eq!(events, [(3, 0, 0, 0, 0)], "an absolute time that has passed");
+    assert_eq!(
+        events,
+        [(3, 0, 0, 0, 0)],
+        "an absolute time that has passed"
+    );
     let events = poll(&mut guest, &[clock(4, 1, 0, 0)]).await;
     assert_eq!(events, [(4, 0, 0, 0, 0)], "no time at all");
     let events = poll(&mut guest, &[clock(5, 2, 1, 0), clock(6, 77, 1, 0)]).await;
@@ -472,21 +696,48 @@ async fn polling_waits_for_descriptors() {
     let ends = guest.room(8);
     assert_eq!(guest.sb("fd_pipe", &args![0, ends, ends + 4]).await, 0);
     let (read, write) = (guest.u32(ends), guest.u32(ends + 4));
-    let both = [descriptor(1, 1, read), descriptor(2, 2, write), clock(3, 1, 5_000_000, 0)];
-    assert_eq!(poll(&mut guest, &both).await, [(2, 0, 2, 0, 0)], "only the write end is ready");
+    let both = [
+        descriptor(1, 1, read),
+        descriptor(2, 2, write),
+        clock(3, 1, 5_000_000, 0),
+    ];
+    assert_eq!(
+        poll(&mut guest, &both).await,
+        [(2, 0, 2, 0, 0)],
+        "only the write end is ready"
+    );
     let only_read = [descriptor(1, 1, read), clock(3, 1, 2_000_000, 0)];
-    assert_eq!(poll(&mut guest, &only_read).await, [(3, 0, 0, 0, 0)], "nothing to read");
+    assert_eq!(
+        poll(&mut guest, &only_read).await,
+        [(3, 0, 0, 0, 0)],
+        "nothing to read"
+    );
     guest.write(write, b"abc").await.unwrap();
     assert_eq!(poll(&mut guest, &only_read).await, [(1, 0, 1, 3, 0)]);
     guest.read(read, 3).await.unwrap();
     assert_eq!(guest.p1("fd_close", &args![write]).await, 0);
-    assert_eq!(poll(&mut guest, &only_read).await, [(1, 0, 1, 0, 1)], "hung up");
+    assert_eq!(
+        poll(&mut guest, &only_read).await,
+        [(1, 0, 1, 0, 1)],
+        "hung up"
+    );
     let file = guest.open("file", O_CREAT | O_RDWR).await.unwrap();
     guest.write(file, b"12345").await.unwrap();
     guest.p1("fd_seek", &args![file, 1_i64, 0, ends]).await;
-    let files = [descriptor(1, 1, file), descriptor(2, 2, file), descriptor(3, 1, 99)];
+    let files = [
+        descriptor(1, 1, file),
+        descriptor(2, 2, file),
+        descriptor(3, 1, 99),
+    ];
     let events = poll(&mut guest, &files).await;
-    assert_eq!(events, [(1, 0, 1, 4, 0), (2, 0, 2, 0, 0), (3, BadFd.number(), 1, 0, 0)]);
+    assert_eq!(
+        events,
+        [
+            (1, 0, 1, 4, 0),
+            (2, 0, 2, 0, 0),
+            (3, BadFd.number(), 1, 0, 0)
+        ]
+    );
 }
 
 #[tokio::test]
@@ -494,10 +745,23 @@ async fn rights_can_only_be_named_as_they_are() {
     let (_kernel, mut guest) = aware();
     let fd = guest.open("file", O_CREAT).await.unwrap();
     let not_capable = e(sandbar::errno::Errno::NotCapable);
-    assert_eq!(guest.p1("fd_fdstat_set_rights", &args![fd, READ, 0_u64]).await, 0);
-    let more = guest.p1("fd_fdstat_set_rights", &args![fd, READ | WRITE, 0_u64]).await;
+    assert_eq!(
+        guest
+            .p1("fd_fdstat_set_rights", &args![fd, READ, 0_u64])
+            .await,
+        0
+    );
+    let more = guest
+        .p1("fd_fdstat_set_rights", &args![fd, READ | WRITE, 0_u64])
+        .await;
     assert_eq!(more, not_capable);
-    let unknown = guest.p1("fd_fdstat_set_rights", &args![fd, 1_u64 << 60, 0_u64]).await;
+    let unknown = guest
+        .p1("fd_fdstat_set_rights", &args![fd, 1_u64 << 60, 0_u64])
+        .await;
     assert_eq!(unknown, not_capable);
-    assert_eq!(guest.read(fd, 1).await.unwrap(), b"", "POSIX has nothing to give up");
+    assert_eq!(
+        guest.read(fd, 1).await.unwrap(),
+        b"",
+        "POSIX has nothing to give up"
+    );
 }

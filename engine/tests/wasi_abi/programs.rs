@@ -23,7 +23,12 @@ async fn exit_codes_are_eight_bits() {
 #[tokio::test]
 async fn raising_ends_by_the_signal_that_wasi_numbers() {
     let kernel = Kernel::new();
-    for (number, signal) in [(6, Signal::ABRT), (15, Signal::TERM), (23, Signal::XFSZ), (30, Signal::SYS)] {
+    for (number, signal) in [
+        (6, Signal::ABRT),
+        (15, Signal::TERM),
+        (24, Signal::XFSZ),
+        (30, Signal::SYS),
+    ] {
         let text = format!(
             r#"(module (import "wasi_snapshot_preview1" "proc_raise" (func $raise (param i32) (result i32)))
                 (func (export "_start") (drop (call $raise (i32.const {number})))))"#
@@ -85,7 +90,10 @@ async fn a_failed_exec_returns() {
     // There is no descriptor 1 to pass on.
     let bad = u8::try_from(sandbar::errno::Errno::BadFd.number()).unwrap();
     assert_eq!(within(process.exited()).await, exited(bad));
-    let missing = EXEC.replace("(i32.const 36) (i32.const 1)", "(i32.const 36) (i32.const 0)");
+    let missing = EXEC.replace(
+        "(i32.const 36) (i32.const 1)",
+        "(i32.const 36) (i32.const 0)",
+    );
     let not_found = u8::try_from(sandbar::errno::Errno::NotFound.number()).unwrap();
     assert_eq!(kernel.run(&missing).await, exited(not_found));
 }
@@ -133,7 +141,10 @@ async fn a_killed_program_ends_wherever_it_is() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         assert_eq!(process.exit_status(), None);
         process.signal(Signal::TERM);
-        assert_eq!(within(process.exited()).await, ExitStatus::Signaled(Signal::TERM));
+        assert_eq!(
+            within(process.exited()).await,
+            ExitStatus::Signaled(Signal::TERM)
+        );
     }
 }
 

@@ -47,7 +47,12 @@ struct Spawn<'a> {
 
 impl Spawn<'_> {
     fn put(&self, guest: &mut Guest) -> u32 {
-        let text = |guest: &mut Guest, text: &str| (guest.put(text.as_bytes()), u32::try_from(text.len()).unwrap());
+        let text = |guest: &mut Guest, text: &str| {
+            (
+                guest.put(text.as_bytes()),
+                u32::try_from(text.len()).unwrap(),
+            )
+        };
         let list = |guest: &mut Guest, texts: &[&str]| {
             let pairs: Vec<_> = texts.iter().map(|one| text(guest, one)).collect();
             (guest.iovecs(&pairs), u32::try_from(texts.len()).unwrap())
@@ -55,11 +60,28 @@ impl Spawn<'_> {
         let path = text(guest, self.path);
         let args = list(guest, self.args);
         let env = list(guest, self.env);
-        let fds = (guest.iovecs(self.fds), u32::try_from(self.fds.len()).unwrap());
+        let fds = (
+            guest.iovecs(self.fds),
+            u32::try_from(self.fds.len()).unwrap(),
+        );
         let cwd = text(guest, self.cwd);
         let words = [
-            64, self.flags, path.0, path.1, args.0, args.1, env.0, env.1, fds.0, fds.1, cwd.0, cwd.1,
-            self.pgid.cast_unsigned(), self.umask, self.sigmask, self.sigignore,
+            64,
+            self.flags,
+            path.0,
+            path.1,
+            args.0,
+            args.1,
+            env.0,
+            env.1,
+            fds.0,
+            fds.1,
+            cwd.0,
+            cwd.1,
+            self.pgid.cast_unsigned(),
+            self.umask,
+            self.sigmask,
+            self.sigignore,
         ];
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         guest.put(&bytes)
@@ -97,7 +119,10 @@ async fn a_child_inherits_what_it_is_told_to() {
     };
     let pid = spawn.spawn(&mut guest).await.unwrap();
     let child = kernel.table.get(pid).unwrap();
-    assert_eq!(&*child.args(), [b"idle".to_vec(), b"two words".to_vec(), Vec::new()]);
+    assert_eq!(
+        &*child.args(),
+        [b"idle".to_vec(), b"two words".to_vec(), Vec::new()]
+    );
     assert_eq!(child.env(), guest.process.env());
     assert_eq!(child.ppid(), guest.process.pid());
     assert_eq!(child.pgid(), guest.process.pgid());
@@ -121,50 +146,172 @@ async fn a_child_inherits_what_it_is_told_to() {
     assert_eq!(&*child.exe(), b"/bin/idle");
     assert_eq!(child.cwd().path().unwrap(), b"/data/workspace");
     assert_eq!((child.pgid(), child.umask()), (pid, 0o077));
-    assert_eq!((child.signals().blocked().0, child.signals().ignored().0), (1 << 9, 1 << 1));
-    assert_eq!(&*child.env(), [b"PATH=/nowhere:/bin".to_vec(), b"B=2".to_vec()]);
+    assert_eq!(
+        (child.signals().blocked().0, child.signals().ignored().0),
+        (1 << 9, 1 << 1)
+    );
+    assert_eq!(
+        &*child.env(),
+        [b"PATH=/nowhere:/bin".to_vec(), b"B=2".to_vec()]
+    );
     let fds: Vec<u32> = child.open_fds().into_iter().map(|(fd, _)| fd).collect();
     assert_eq!(fds, [out, 9], "{hidden} is close-on-exec");
 
-    let session = Spawn { flags: 256, path: IDLE, args: &["idle"], ..Spawn::default() };
+    let session = Spawn {
+        flags: 256,
+        path: IDLE,
+        args: &["idle"],
+        ..Spawn::default()
+    };
     let pid = session.spawn(&mut guest).await.unwrap();
     let child = kernel.table.get(pid).unwrap();
     assert_eq!((child.sid(), child.pgid()), (pid, pid));
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn what_cannot_be_spawned_says_why() {
     let (kernel, mut guest) = aware();
     kernel.write("/bin/text", b"echo", 0o755);
     kernel.write("/bin/closed", b"\0asm", 0o644);
     let long = "x".repeat(3 << 20);
     for (spawn, errno) in [
-        (Spawn { path: "/bin/none", ..Spawn::default() }, NotFound),
-        (Spawn { path: "idle", flags: 1 | 64, env: &["PATH=/tmp"], ..Spawn::default() }, NotFound),
-        (Spawn { path: "/bin/closed", ..Spawn::default() }, Access),
-        (Spawn { path: "/bin", ..Spawn::default() }, Access),
-        (Spawn { path: "/bin/text", ..Spawn::default() }, sandbar::errno::Errno::NoExec),
-        (Spawn { path: IDLE, fds: &[(1, 60)], ..Spawn::default() }, BadFd),
-        (Spawn { path: IDLE, fds: &[(u32::MAX, 0)], ..Spawn::default() }, BadFd),
-        (Spawn { path: IDLE, flags: 32, cwd: "none", ..Spawn::default() }, NotFound),
-        (Spawn { path: IDLE, flags: 1 << 20, ..Spawn::default() }, Invalid),
-        (Spawn { path: IDLE, args: &["nul\0"], ..Spawn::default() }, Invalid),
-        (Spawn { path: "/bin/\0", ..Spawn::default() }, Invalid),
-        (Spawn { path: IDLE, flags: 2, pgid: -1, ..Spawn::default() }, Invalid),
-        (Spawn { path: IDLE, flags: 2, pgid: 4000, ..Spawn::default() }, NotPermitted),
-        (Spawn { path: IDLE, args: &[&long], ..Spawn::default() }, TooBig),
+        (
+            Spawn {
+                path: "/bin/none",
+                ..Spawn::default()
+            },
+            NotFound,
+        ),
+        (
+            Spawn {
+                path: "idle",
+                flags: 1 | 64,
+                env: &["PATH=/tmp"],
+                ..Spawn::default()
+            },
+            NotFound,
+        ),
+        (
+            Spawn {
+                path: "/bin/closed",
+                ..Spawn::default()
+            },
+            Access,
+        ),
+        (
+            Spawn {
+                path: "/bin",
+                ..Spawn::default()
+            },
+            Access,
+        ),
+        (
+            Spawn {
+                path: "/bin/text",
+                ..Spawn::default()
+            },
+            sandbar::errno::Errno::NoExec,
+        ),
+        (
+            Spawn {
+                path: IDLE,
+                fds: &[(1, 60)],
+                ..Spawn::default()
+            },
+            BadFd,
+        ),
+        (
+            Spawn {
+                path: IDLE,
+                fds: &[(u32::MAX, 0)],
+                ..Spawn::default()
+            },
+            BadFd,
+        ),
+        (
+            Spawn {
+                path: IDLE,
+                flags: 32,
+                cwd: "none",
+                ..Spawn::default()
+            },
+            NotFound,
+        ),
+        (
+            Spawn {
+                path: IDLE,
+                flags: 1 << 20,
+                ..Spawn::default()
+            },
+            Invalid,
+        ),
+        (
+            Spawn {
+                path: IDLE,
+                args: &["nul\0"],
+                ..Spawn::default()
+            },
+            Invalid,
+        ),
+        (
+            Spawn {
+                path: "/bin/\0",
+                ..Spawn::default()
+            },
+            Invalid,
+        ),
+        (
+            Spawn {
+                path: IDLE,
+                flags: 2,
+                pgid: -1,
+                ..Spawn::default()
+            },
+            Invalid,
+        ),
+        (
+            Spawn {
+                path: IDLE,
+                flags: 2,
+                pgid: 4000,
+                ..Spawn::default()
+            },
+            NotPermitted,
+        ),
+        (
+            Spawn {
+                path: IDLE,
+                args: &[&long],
+                ..Spawn::default()
+            },
+            TooBig,
+        ),
     ] {
-        assert_eq!(spawn.spawn(&mut guest).await, Err(e(errno)), "{} {errno}", spawn.path);
+        assert_eq!(
+            spawn.spawn(&mut guest).await,
+            Err(e(errno)),
+            "{} {errno}",
+            spawn.path
+        );
     }
     let short = guest.put(&60_u32.to_le_bytes());
-    assert_eq!(guest.sb("proc_spawn", &args![short, short]).await, e(Invalid), "an older struct");
+    assert_eq!(
+        guest.sb("proc_spawn", &args![short, short]).await,
+        e(Invalid),
+        "an older struct"
+    );
 }
 
 #[tokio::test]
 async fn waiting_tells_exit_stop_and_continuation() {
     let (_kernel, mut guest) = aware();
     assert_eq!(wait(&mut guest, -1, 0).await, Err(e(Child)));
-    let spawn = Spawn { path: IDLE, args: &["idle"], ..Spawn::default() };
+    let spawn = Spawn {
+        path: IDLE,
+        args: &["idle"],
+        ..Spawn::default()
+    };
     let pid = spawn.spawn(&mut guest).await.unwrap();
     let id = pid.cast_signed();
     assert_eq!(wait(&mut guest, id, 1).await, Ok((0, 0)), "nothing yet");
@@ -182,7 +329,10 @@ async fn waiting_tells_exit_stop_and_continuation() {
     assert_eq!(guest.sb("proc_kill", &args![0, 32]).await, e(Invalid));
     assert_eq!(guest.sb("proc_kill", &args![0, 0]).await, 0);
     let short = guest.put(&[28, 0, 0, 0]);
-    assert_eq!(guest.sb("proc_wait", &args![-1, 0, short]).await, e(Invalid));
+    assert_eq!(
+        guest.sb("proc_wait", &args![-1, 0, short]).await,
+        e(Invalid)
+    );
 }
 
 #[tokio::test]
@@ -196,15 +346,32 @@ async fn ids_groups_and_sessions() {
     assert_eq!(guest.sb("proc_ids", &args![4000, ids]).await, e(NoProcess));
     assert_eq!(guest.sb("proc_ids", &args![-1, ids]).await, e(NoProcess));
 
-    let spawn = Spawn { path: IDLE, args: &["idle"], ..Spawn::default() };
+    let spawn = Spawn {
+        path: IDLE,
+        args: &["idle"],
+        ..Spawn::default()
+    };
     let child = spawn.spawn(&mut guest).await.unwrap();
     assert_eq!(guest.sb("proc_setpgid", &args![child, 0]).await, 0);
     assert_eq!(kernel.table.get(child).unwrap().pgid(), child);
     assert_eq!(guest.sb("proc_setpgid", &args![child, pid]).await, 0);
-    assert_eq!(guest.sb("proc_setpgid", &args![child, -2]).await, e(Invalid));
-    assert_eq!(guest.sb("proc_setpgid", &args![child, 4000]).await, e(NotPermitted));
-    assert_eq!(guest.sb("proc_setpgid", &args![4000, 0]).await, e(NoProcess));
-    assert_eq!(guest.sb("proc_setsid", &args![ids]).await, e(NotPermitted), "a group leader");
+    assert_eq!(
+        guest.sb("proc_setpgid", &args![child, -2]).await,
+        e(Invalid)
+    );
+    assert_eq!(
+        guest.sb("proc_setpgid", &args![child, 4000]).await,
+        e(NotPermitted)
+    );
+    assert_eq!(
+        guest.sb("proc_setpgid", &args![4000, 0]).await,
+        e(NoProcess)
+    );
+    assert_eq!(
+        guest.sb("proc_setsid", &args![ids]).await,
+        e(NotPermitted),
+        "a group leader"
+    );
 }
 
 #[tokio::test]
@@ -219,39 +386,69 @@ async fn umask_current_directory_and_limits() {
     guest.open("private", O_CREAT).await.unwrap();
     let stat = sized(&mut guest, 96);
     let path = guest.put(b"private");
-    assert_eq!(guest.sb("path_stat", &args![CWD_FD, 0, path, 7, stat]).await, 0);
+    assert_eq!(
+        guest
+            .sb("path_stat", &args![CWD_FD, 0, path, 7, stat])
+            .await,
+        0
+    );
     assert_eq!(guest.u32(stat + 4), 0o100_600);
 
     let buffer = guest.room(64);
-    assert_eq!(guest.sb("proc_getcwd", &args![buffer, 3, at]).await, e(Range));
+    assert_eq!(
+        guest.sb("proc_getcwd", &args![buffer, 3, at]).await,
+        e(Range)
+    );
     assert_eq!(guest.u32(at), 5);
     assert_eq!(guest.sb("proc_getcwd", &args![buffer, 5, at]).await, 0);
     assert_eq!(guest.bytes(buffer, 5), b"/data");
     let path = guest.put(b"workspace");
     assert_eq!(guest.sb("proc_chdir", &args![CWD_FD, path, 9]).await, 0);
     assert_eq!(guest.process.cwd().path().unwrap(), b"/data/workspace");
-    assert_eq!(guest.sb("proc_chdir", &args![CWD_FD, path, 9]).await, e(NotFound));
+    assert_eq!(
+        guest.sb("proc_chdir", &args![CWD_FD, path, 9]).await,
+        e(NotFound)
+    );
     kernel.write("/data/workspace/workspace", b"", 0o644);
-    assert_eq!(guest.sb("proc_chdir", &args![CWD_FD, path, 9]).await, e(NotDirectory));
+    assert_eq!(
+        guest.sb("proc_chdir", &args![CWD_FD, path, 9]).await,
+        e(NotDirectory)
+    );
 
     let get = |resource: u32| args![resource, at, at + 8];
     assert_eq!(guest.sb("proc_getrlimit", &get(7)).await, 0);
     assert_eq!((guest.u64(at), guest.u64(at + 8)), (64, 64));
     assert_eq!(guest.sb("proc_getrlimit", &get(5)).await, e(Invalid));
-    assert_eq!(guest.sb("proc_setrlimit", &args![7, 4_u64, 64_u64]).await, 0);
-    assert_eq!(guest.sb("proc_setrlimit", &args![7, 5_u64, 65_u64]).await, e(NotPermitted));
-    assert_eq!(guest.sb("proc_setrlimit", &args![7, 9_u64, 8_u64]).await, e(Invalid));
+    assert_eq!(
+        guest.sb("proc_setrlimit", &args![7, 4_u64, 64_u64]).await,
+        0
+    );
+    assert_eq!(
+        guest.sb("proc_setrlimit", &args![7, 5_u64, 65_u64]).await,
+        e(NotPermitted)
+    );
+    assert_eq!(
+        guest.sb("proc_setrlimit", &args![7, 9_u64, 8_u64]).await,
+        e(Invalid)
+    );
     for _ in 1..4 {
         guest.open("/dev/null", 0).await.unwrap();
     }
     assert_eq!(guest.open("/dev/null", 0).await, Err(e(ProcessFiles)));
     assert_eq!(guest.sb("proc_setrlimit", &args![1, 3_u64, 3_u64]).await, 0);
-    assert_eq!(guest.sb("sig_action", &args![25, 1, 0]).await, 0, "SIGXFSZ is ignored");
+    assert_eq!(
+        guest.sb("sig_action", &args![25, 1, 0]).await,
+        0,
+        "SIGXFSZ is ignored"
+    );
     let fd = 0;
     assert_eq!(guest.p1("fd_close", &args![fd]).await, 0);
     let fd = guest.open("limited", O_CREAT | O_RDWR).await.unwrap();
     assert_eq!(guest.write(fd, b"12345").await, Ok(3));
-    assert_eq!(guest.write(fd, b"4").await, Err(e(sandbar::errno::Errno::FileTooBig)));
+    assert_eq!(
+        guest.write(fd, b"4").await,
+        Err(e(sandbar::errno::Errno::FileTooBig))
+    );
     let usage = sized(&mut guest, 32);
     assert_eq!(guest.sb("proc_usage", &args![0, usage]).await, 0);
     assert_eq!(guest.sb("proc_usage", &args![1, usage]).await, 0);
@@ -267,7 +464,10 @@ async fn signals_are_handled_ignored_blocked_and_taken() {
     assert_eq!(guest.sb("sig_action", &args![10, 2, at]).await, 0);
     assert_eq!(guest.u32(at), 2);
     for signal in [9, 19, 0, 32] {
-        assert_eq!(guest.sb("sig_action", &args![signal, 2, 0]).await, e(Invalid));
+        assert_eq!(
+            guest.sb("sig_action", &args![signal, 2, 0]).await,
+            e(Invalid)
+        );
     }
     assert_eq!(guest.sb("sig_action", &args![10, 3, 0]).await, e(Invalid));
 
@@ -284,7 +484,10 @@ async fn signals_are_handled_ignored_blocked_and_taken() {
     assert_eq!(guest.sb("sig_take", &args![at]).await, 0);
     assert_eq!(guest.u32(at), 0);
 
-    assert_eq!(guest.sb("sig_mask", &args![0, 1 << 9 | 1 << 8, at]).await, 0);
+    assert_eq!(
+        guest.sb("sig_mask", &args![0, 1 << 9 | 1 << 8, at]).await,
+        0
+    );
     assert_eq!(guest.sb("sig_mask", &args![3, 0, at]).await, 0);
     assert_eq!(guest.u32(at), 1 << 9, "KILL cannot be blocked");
     assert_eq!(guest.sb("sig_mask", &args![4, 0, at]).await, e(Invalid));
@@ -333,36 +536,66 @@ async fn descriptors_are_duplicated() {
     assert_eq!(guest.sb("fd_getfd", &args![fd, at]).await, 0);
     assert_eq!(guest.u32(at), 1);
     for (from, to) in [(60, 1), (-1, 1), (0, -1), (0, 64), (0, 1 << 30)] {
-        assert_eq!(guest.sb("fd_dup2", &args![from, to, 0]).await, e(BadFd), "{from} {to}");
+        assert_eq!(
+            guest.sb("fd_dup2", &args![from, to, 0]).await,
+            e(BadFd),
+            "{from} {to}"
+        );
     }
     assert_eq!(guest.sb("fd_dup", &args![fd, -1, 0, at]).await, e(Invalid));
     assert_eq!(guest.sb("fd_dup", &args![fd, 64, 0, at]).await, e(Invalid));
     assert_eq!(guest.sb("fd_dup", &args![fd, 0, 2, at]).await, e(Invalid));
-    assert_eq!(guest.sb("fd_dup", &args![ROOT_FD, 0, 0, at]).await, 0, "an open of `/`");
+    assert_eq!(
+        guest.sb("fd_dup", &args![ROOT_FD, 0, 0, at]).await,
+        0,
+        "an open of `/`"
+    );
     let flags = |guest: &Guest| guest.u32(at);
     assert_eq!(guest.sb("fd_getfl", &args![fd, at]).await, 0);
     assert_eq!(flags(&guest), O_RDWR);
     assert_eq!(guest.p1("fd_fdstat_set_flags", &args![fd, 1 | 4]).await, 0);
     assert_eq!(guest.sb("fd_getfl", &args![10, at]).await, 0);
-    assert_eq!(flags(&guest), O_RDWR | 0o2000 | O_NONBLOCK, "shared by all of them");
+    assert_eq!(
+        flags(&guest),
+        O_RDWR | 0o2000 | O_NONBLOCK,
+        "shared by all of them"
+    );
 }
 
 #[tokio::test]
 async fn a_pipe_carries_bytes_and_breaks() {
     let (_kernel, mut guest) = aware();
     let ends = guest.room(8);
-    assert_eq!(guest.sb("fd_pipe", &args![1 | O_NONBLOCK, ends, ends + 4]).await, 0);
+    assert_eq!(
+        guest
+            .sb("fd_pipe", &args![1 | O_NONBLOCK, ends, ends + 4])
+            .await,
+        0
+    );
     let (read, write) = (guest.u32(ends), guest.u32(ends + 4));
     assert_eq!((read, write), (0, 1));
-    assert_eq!(guest.read(read, 8).await, Err(e(sandbar::errno::Errno::Again)));
+    assert_eq!(
+        guest.read(read, 8).await,
+        Err(e(sandbar::errno::Errno::Again))
+    );
     assert_eq!(guest.write(write, b"through").await, Ok(7));
     assert_eq!(guest.read(read, 8).await.unwrap(), b"through");
-    assert_eq!(guest.write(write, &vec![1; 70_000]).await, Ok(65536), "what fits");
-    assert_eq!(guest.write(write, b"x").await, Err(e(sandbar::errno::Errno::Again)));
+    assert_eq!(
+        guest.write(write, &vec![1; 70_000]).await,
+        Ok(65536),
+        "what fits"
+    );
+    assert_eq!(
+        guest.write(write, b"x").await,
+        Err(e(sandbar::errno::Errno::Again))
+    );
     assert_eq!(guest.p1("fd_close", &args![read]).await, 0);
     assert_eq!(guest.sb("sig_action", &args![13, 1, 0]).await, 0);
     assert_eq!(guest.write(write, b"x").await, Err(e(BrokenPipe)));
-    assert_eq!(guest.sb("fd_pipe", &args![2, ends, ends + 4]).await, e(Invalid));
+    assert_eq!(
+        guest.sb("fd_pipe", &args![2, ends, ends + 4]).await,
+        e(Invalid)
+    );
 }
 
 /// A terminal that nobody types at.
@@ -383,14 +616,18 @@ impl Stream for Terminal {
     }
 
     fn window(&self) -> Option<WindowSize> {
-        Some(WindowSize { rows: 24, columns: 80 })
+        Some(WindowSize {
+            rows: 24,
+            columns: 80,
+        })
     }
 }
 
 #[tokio::test]
 async fn terminals_have_a_window() {
     let (_kernel, mut guest) = aware();
-    let terminal = Description::stream(std::sync::Arc::<Terminal>::default(), AccessMode::ReadWrite);
+    let terminal =
+        Description::stream(std::sync::Arc::<Terminal>::default(), AccessMode::ReadWrite);
     let fd = guest.process.insert_fd(terminal, 0, false).unwrap();
     let at = guest.room(24);
     assert_eq!(guest.sb("fd_isatty", &args![fd, at]).await, 0);
@@ -399,11 +636,18 @@ async fn terminals_have_a_window() {
     assert_eq!((guest.u32(at), guest.u32(at + 4)), (24, 80));
     assert_eq!(guest.p1("fd_fdstat_get", &args![fd, at]).await, 0);
     assert_eq!(guest.bytes(at, 1)[0], 2);
-    assert_eq!(guest.u64(at + 8) & (1 << 2 | 1 << 5), 0, "isatty of wasi-libc");
+    assert_eq!(
+        guest.u64(at + 8) & (1 << 2 | 1 << 5),
+        0,
+        "isatty of wasi-libc"
+    );
     let file = guest.open("file", O_CREAT).await.unwrap();
     assert_eq!(guest.sb("fd_isatty", &args![file, at]).await, 0);
     assert_eq!(guest.u32(at), 0);
-    assert_eq!(guest.sb("fd_winsize", &args![file, at, at]).await, e(NotTerminal));
+    assert_eq!(
+        guest.sb("fd_winsize", &args![file, at, at]).await,
+        e(NotTerminal)
+    );
 }
 
 #[tokio::test]
@@ -411,9 +655,15 @@ async fn modes_are_set_shown_and_enforced() {
     let (_kernel, mut guest) = aware();
     let dir = guest.put(b"dir");
     let file = guest.put(b"dir/file");
-    assert_eq!(guest.sb("path_mkdir", &args![CWD_FD, dir, 3, 0o777]).await, 0);
+    assert_eq!(
+        guest.sb("path_mkdir", &args![CWD_FD, dir, 3, 0o777]).await,
+        0
+    );
     let stat = sized(&mut guest, 96);
-    assert_eq!(guest.sb("path_stat", &args![CWD_FD, 0, dir, 3, stat]).await, 0);
+    assert_eq!(
+        guest.sb("path_stat", &args![CWD_FD, 0, dir, 3, stat]).await,
+        0
+    );
     assert_eq!(guest.u32(stat + 4), 0o040_755);
     let fd = guest.open("dir/file", O_CREAT | O_RDWR).await.unwrap();
     guest.write(fd, b"12345").await.unwrap();
@@ -431,14 +681,33 @@ async fn modes_are_set_shown_and_enforced() {
     assert_eq!(guest.sb("path_access", &access(2)).await, e(Access));
     assert_eq!(guest.sb("path_access", &access(1)).await, e(Access));
     assert_eq!(guest.sb("path_access", &access(8)).await, e(Invalid));
-    assert_eq!(guest.sb("path_chmod", &args![CWD_FD, 0, file, 8, 0o755]).await, 0);
+    assert_eq!(
+        guest
+            .sb("path_chmod", &args![CWD_FD, 0, file, 8, 0o755])
+            .await,
+        0
+    );
     assert_eq!(guest.sb("path_access", &access(1 | 2 | 4)).await, 0);
-    assert_eq!(guest.sb("path_chmod", &args![CWD_FD, 2, file, 8, 0o755]).await, e(Invalid));
+    assert_eq!(
+        guest
+            .sb("path_chmod", &args![CWD_FD, 2, file, 8, 0o755])
+            .await,
+        e(Invalid)
+    );
     let own = |uid: u32, gid: u32| args![CWD_FD, 0, file, 8, uid, gid];
     assert_eq!(guest.sb("path_chown", &own(65532, u32::MAX)).await, 0);
-    assert_eq!(guest.sb("path_chown", &own(0, u32::MAX)).await, e(NotPermitted));
-    assert_eq!(guest.sb("fd_chown", &args![fd, u32::MAX, u32::MAX]).await, 0);
-    assert_eq!(guest.sb("fd_chown", &args![fd, u32::MAX, 1]).await, e(NotPermitted));
+    assert_eq!(
+        guest.sb("path_chown", &own(0, u32::MAX)).await,
+        e(NotPermitted)
+    );
+    assert_eq!(
+        guest.sb("fd_chown", &args![fd, u32::MAX, u32::MAX]).await,
+        0
+    );
+    assert_eq!(
+        guest.sb("fd_chown", &args![fd, u32::MAX, 1]).await,
+        e(NotPermitted)
+    );
     let none = args![CWD_FD, 0, dir, 2, u32::MAX, u32::MAX];
     assert_eq!(guest.sb("path_chown", &none).await, e(NotFound));
 }
@@ -452,7 +721,10 @@ async fn renaming_swaps_and_refuses_to_replace() {
     let rename = |flags: u32| args![CWD_FD, a, 1, CWD_FD, b, 1, flags];
     assert_eq!(guest.sb("path_rename", &rename(1)).await, e(Exists));
     assert_eq!(guest.sb("path_rename", &rename(2)).await, 0);
-    assert_eq!((kernel.read("/data/a"), kernel.read("/data/b")), (b"b".to_vec(), b"a".to_vec()));
+    assert_eq!(
+        (kernel.read("/data/a"), kernel.read("/data/b")),
+        (b"b".to_vec(), b"a".to_vec())
+    );
     assert_eq!(guest.sb("path_rename", &rename(3)).await, e(Invalid));
     assert_eq!(guest.sb("path_rename", &rename(4)).await, e(Invalid));
     assert_eq!(guest.sb("path_rename", &rename(0)).await, 0);
@@ -464,7 +736,10 @@ async fn file_systems_tell_their_size() {
     let (_kernel, mut guest) = aware();
     let at = sized(&mut guest, 64);
     let path = guest.put(b"/proc");
-    assert_eq!(guest.sb("path_statfs", &args![CWD_FD, path, 5, at]).await, 0);
+    assert_eq!(
+        guest.sb("path_statfs", &args![CWD_FD, path, 5, at]).await,
+        0
+    );
     let proc_id = guest.u64(at + 56);
     assert_eq!(guest.sb("fd_statfs", &args![CWD_FD, at]).await, 0);
     assert!(guest.u64(at + 8) > 0, "a block has a size");
@@ -483,8 +758,14 @@ async fn a_named_pipe_joins_two_openers() {
     let mut one = kernel.guest(Personality::Aware);
     let mut two = kernel.guest(Personality::Aware);
     let path = one.put(b"fifo");
-    assert_eq!(one.sb("path_mkfifo", &args![CWD_FD, path, 4, 0o666]).await, 0);
-    assert_eq!(one.sb("path_mkfifo", &args![CWD_FD, path, 4, 0o666]).await, e(Exists));
+    assert_eq!(
+        one.sb("path_mkfifo", &args![CWD_FD, path, 4, 0o666]).await,
+        0
+    );
+    assert_eq!(
+        one.sb("path_mkfifo", &args![CWD_FD, path, 4, 0o666]).await,
+        e(Exists)
+    );
     let alone = one.open("fifo", O_WRONLY | O_NONBLOCK).await;
     assert_eq!(alone, Err(e(NoDeviceOrAddress)));
     let (reader, writer) = tokio::join!(one.open("fifo", 0), two.open("fifo", O_WRONLY));
@@ -495,7 +776,10 @@ async fn a_named_pipe_joins_two_openers() {
     assert_eq!(one.sb("fd_stat", &args![reader, stat]).await, 0);
     assert_eq!(one.u32(stat + 4), 0o010_644);
     let inode = one.u64(stat + 16);
-    assert_eq!(one.sb("path_stat", &args![CWD_FD, 0, path, 4, stat]).await, 0);
+    assert_eq!(
+        one.sb("path_stat", &args![CWD_FD, 0, path, 4, stat]).await,
+        0
+    );
     assert_eq!(one.u64(stat + 16), inode);
     assert_eq!(two.p1("fd_close", &args![writer]).await, 0);
     assert_eq!(one.read(reader, 9).await.unwrap(), b"", "the end");
@@ -511,12 +795,21 @@ async fn a_named_pipe_joins_two_openers() {
 async fn opening_a_named_pipe_is_interrupted_by_a_signal() {
     let (_kernel, mut guest) = aware();
     let path = guest.put(b"fifo");
-    assert_eq!(guest.sb("path_mkfifo", &args![CWD_FD, path, 4, 0o666]).await, 0);
+    assert_eq!(
+        guest
+            .sb("path_mkfifo", &args![CWD_FD, path, 4, 0o666])
+            .await,
+        0
+    );
     assert_eq!(guest.sb("sig_action", &args![14, 2, 0]).await, 0);
     assert_eq!(guest.sb("sig_alarm", &args![2_000_000_u64, 0]).await, 0);
     assert_eq!(guest.open("fifo", 0).await, Err(e(Interrupted)));
     let nobody = guest.open("fifo", O_WRONLY | O_NONBLOCK).await;
-    assert_eq!(nobody, Err(e(NoDeviceOrAddress)), "the reader that gave up is gone");
+    assert_eq!(
+        nobody,
+        Err(e(NoDeviceOrAddress)),
+        "the reader that gave up is gone"
+    );
 }
 
 #[tokio::test]
@@ -525,15 +818,25 @@ async fn descriptor_links_open_what_they_mean() {
     let ends = guest.room(8);
     assert_eq!(guest.sb("fd_pipe", &args![0, ends, ends + 4]).await, 0);
     let (read, write) = (guest.u32(ends), guest.u32(ends + 4));
-    let again = guest.open(&format!("/dev/fd/{write}"), O_WRONLY).await.unwrap();
+    let again = guest
+        .open(&format!("/dev/fd/{write}"), O_WRONLY)
+        .await
+        .unwrap();
     guest.write(again, b"same pipe").await.unwrap();
     assert_eq!(guest.read(read, 99).await.unwrap(), b"same pipe");
     let wrong = guest.open(&format!("/dev/fd/{read}"), O_WRONLY).await;
     assert_eq!(wrong, Err(e(Access)));
     let file = guest.open("file", O_CREAT | O_RDWR).await.unwrap();
     guest.write(file, b"contents").await.unwrap();
-    let anew = guest.open(&format!("/proc/self/fd/{file}"), 0).await.unwrap();
-    assert_eq!(guest.read(anew, 99).await.unwrap(), b"contents", "its own offset");
+    let anew = guest
+        .open(&format!("/proc/self/fd/{file}"), 0)
+        .await
+        .unwrap();
+    assert_eq!(
+        guest.read(anew, 99).await.unwrap(),
+        b"contents",
+        "its own offset"
+    );
     assert_eq!(guest.open("/dev/fd/60", 0).await, Err(e(NotFound)));
 }
 
@@ -547,9 +850,14 @@ async fn a_broken_pipe_ends_who_does_not_care() {
     let process = guest.process.clone();
     let at = guest.put(b"x");
     let list = guest.iovecs(&[(at, 1)]);
-    let broken = tokio::spawn(async move {
-        guest.p1("fd_write", &args![write, list, 1, ends]).await
-    });
-    assert_eq!(within(process.exited()).await, ExitStatus::Signaled(Signal::PIPE));
-    assert!(broken.await.is_err(), "the call does not return into a killed guest");
+    let broken =
+        tokio::spawn(async move { guest.p1("fd_write", &args![write, list, 1, ends]).await });
+    assert_eq!(
+        within(process.exited()).await,
+        ExitStatus::Signaled(Signal::PIPE)
+    );
+    assert!(
+        broken.await.is_err(),
+        "the call does not return into a killed guest"
+    );
 }

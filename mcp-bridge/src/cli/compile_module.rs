@@ -29,16 +29,24 @@ impl CompileModule {
             .read_to_end(&mut wasm)
             .map_err(Failure::io("read the module"))?;
         let code = sandbar::compile_module(&self.flavour, &wasm).map_err(Failure::Usage)?;
-        printer.bytes(&code).map_err(Failure::io("write the compiled module"))?;
+        printer
+            .bytes(&code)
+            .map_err(Failure::io("write the compiled module"))?;
         Ok(0)
     }
 }
 
 fn limit_itself() -> Result<(), Failure> {
-    let limits =
-        [(Resource::As, ADDRESS_SPACE), (Resource::Cpu, CPU_SECONDS), (Resource::Core, 0)];
+    let limits = [
+        (Resource::As, ADDRESS_SPACE),
+        (Resource::Cpu, CPU_SECONDS),
+        (Resource::Core, 0),
+    ];
     for (resource, limit) in limits {
-        let limit = Rlimit { current: Some(limit), maximum: Some(limit) };
+        let limit = Rlimit {
+            current: Some(limit),
+            maximum: Some(limit),
+        };
         setrlimit(resource, limit)
             .map_err(|errno| Failure::io("limit the compiler")(errno.into()))?;
     }

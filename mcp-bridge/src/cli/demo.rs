@@ -7,7 +7,10 @@ mod sales;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use sandbar::Progress;
+
 use self::agent::Agent;
+use crate::config;
 use crate::error::Failure;
 use crate::printer::{Printer, Style};
 
@@ -30,9 +33,12 @@ pub(super) struct Demo {
 impl Demo {
     pub(super) fn run(self, printer: Printer) -> Result<u8, Failure> {
         let own = std::env::current_exe().map_err(Failure::io("find this program"))?;
+        let runtime = super::runtime()?;
+        if self.server.is_none() {
+            runtime.block_on(prepare(printer))?;
+        }
         let server = self.server.unwrap_or_else(|| own.clone());
         let started = Instant::now();
-        let runtime = super::runtime()?;
         let outcome = runtime.block_on(async {
             let mut agent = Agent::start(&server, printer).await?;
             let outcome = job::run(&mut agent).await;
@@ -55,6 +61,25 @@ impl Demo {
             }
         }
     }
+}
+
+/// Compiles the tools, which takes seconds the first time, and shows how far it is.
+async fn prepare(printer: Printer) -> Result<(), Failure> {
+    printer.line(&printer.styled(
+        Style::Bold,
+        "■ get the tools ready (compiled once, then kept)",
+    ));
+    config::engine()?
+        .prepare(|progress| {
+            let Progress {
+                done,
+                total,
+                program,
+            } = progress;
+            printer.line(&format!("  │ {done} of {total}  {program}"));
+        })
+        .await?;
+    Ok(())
 }
 
 /// How the server is made known to common clients.
@@ -90,7 +115,13 @@ mod tests {
             .map(|line| serde_json::from_str(line).expect("JSON"))
             .collect();
         assert_eq!(objects.len(), 2);
-        assert_eq!(objects[0]["mcpServers"]["sandbar"]["command"], "/opt/a \"b\"/sandbar");
-        assert_eq!(objects[1]["servers"]["sandbar"]["args"][2], "${workspaceFolder}:rw");
+        assert_eq!(
+            objects[0]["mcpServers"]["sandbar"]["command"],
+            "/opt/a \"b\"/sandbar"
+        );
+        assert_eq!(
+            objects[1]["servers"]["sandbar"]["args"][2],
+            "${workspaceFolder}:rw"
+        );
     }
 }

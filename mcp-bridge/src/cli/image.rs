@@ -118,7 +118,10 @@ fn list(printer: Printer, image: &ToolsImage, as_json: bool) -> Result<(), Failu
     let name = width(|program| program.name.len(), "NAME");
     let version = width(|program| program.version.len(), "VERSION");
     let license = width(|program| program.license.len(), "LICENSE");
-    let title = format!("{:name$}  {:version$}  {:license$}  COMMANDS", "NAME", "VERSION", "LICENSE");
+    let title = format!(
+        "{:name$}  {:version$}  {:license$}  COMMANDS",
+        "NAME", "VERSION", "LICENSE"
+    );
     printer.line(&printer.styled(Style::Bold, &title));
     for program in &programs {
         let commands = match program.applets {
@@ -136,8 +139,11 @@ fn list(printer: Printer, image: &ToolsImage, as_json: bool) -> Result<(), Failu
 fn inspect(printer: Printer, image: &ToolsImage, as_json: bool) -> Result<(), Failure> {
     let programs = programs(image);
     if as_json {
-        let image =
-            JsonImage { digest: image.digest().as_str(), origin: image.origin(), programs };
+        let image = JsonImage {
+            digest: image.digest().as_str(),
+            origin: image.origin(),
+            programs,
+        };
         printer.line(&json(&image)?);
         return Ok(());
     }
@@ -145,8 +151,15 @@ fn inspect(printer: Printer, image: &ToolsImage, as_json: bool) -> Result<(), Fa
     printer.line(&format!("origin  {}", image.origin()));
     for program in &programs {
         printer.line("");
-        printer.line(&printer.styled(Style::Bold, &format!("{} {}", program.name, program.version)));
-        printer.line(&format!("  path      {} ({} KiB)", program.path, program.size / 1024));
+        printer.line(&printer.styled(
+            Style::Bold,
+            &format!("{} {}", program.name, program.version),
+        ));
+        printer.line(&format!(
+            "  path      {} ({} KiB)",
+            program.path,
+            program.size / 1024
+        ));
         printer.line(&format!("  sha256    {}", program.sha256));
         printer.line(&format!("  licence   {}", program.license));
         printer.line(&format!("  source    {}", program.source));

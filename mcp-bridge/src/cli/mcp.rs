@@ -15,8 +15,9 @@ Examples:
   sandbar mcp --session notes
   claude mcp add sandbar -- sandbar mcp --workspace .:rw
 
-Tools: Bash, BashOutput, KillShell, Read, Write, Edit; each takes a sandbox's name, and a new name opens another
-sandbox. Every sandbox of a session has the given directories. The server ends with its standard input.";
+Tools: Bash, BashOutput, KillShell, Read, Write, Edit. Each takes a sandbox's name;
+a new name opens another sandbox, which has the given directories too. The server
+ends with its standard input.";
 
 /// Serve MCP on standard input and output: a bash and files in sandboxes, for any agent.
 #[derive(Debug, clap::Args)]
@@ -37,7 +38,10 @@ pub(super) struct Mcp {
 fn parse_max_output(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(chars) if (limits::MIN_OUTPUT_CHARS..=1_000_000).contains(&chars) => Ok(chars),
-        _ => Err(format!("`{text}` must be a number from {} to 1000000", limits::MIN_OUTPUT_CHARS)),
+        _ => Err(format!(
+            "`{text}` must be a number from {} to 1000000",
+            limits::MIN_OUTPUT_CHARS
+        )),
     }
 }
 
@@ -62,17 +66,7 @@ impl Mcp {
 
 /// Where the files of a named session are.
 fn session_directory(name: &str) -> Result<PathBuf, Failure> {
-    let set = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
-    let base = set("SANDBAR_STATE_DIR").map(PathBuf::from).or_else(|| {
-        let home = set("HOME").map(PathBuf::from);
-        let base = set("XDG_STATE_HOME").map(PathBuf::from).or_else(|| {
-            let folder =
-                if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/state" };
-            Some(home?.join(folder))
-        });
-        Some(base?.join("sandbar"))
-    });
-    let base = base.ok_or_else(|| {
+    let base = config::state_dir().ok_or_else(|| {
         Failure::Usage("--session needs SANDBAR_STATE_DIR, XDG_STATE_HOME or HOME to be set".into())
     })?;
     Ok(base.join("sessions").join(name))

@@ -27,7 +27,7 @@ Exit codes:
   125  sandbar itself failed
   126  the program cannot be run
   127  the program was not found
-  130, 143  sandbar got SIGINT or SIGTERM, and ended the command with everything it had started";
+  130, 143  sandbar got SIGINT or SIGTERM and ended everything";
 
 /// Run a command in a new sandbox and pass its streams and its exit code on.
 ///
@@ -63,7 +63,12 @@ pub(super) struct Run {
     json: bool,
 
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
     command: Vec<OsString>,
 }
 
@@ -82,12 +87,20 @@ impl Run {
             limits.memory_bytes = limits.memory_bytes.max(memory);
         }
         let builder = engine.sandbox().limits(limits);
-        let sandbox =
-            config::furnish(builder, &self.sandbox.all_mounts(), &self.sandbox.env_pairs()).create()?;
+        let sandbox = config::furnish(
+            builder,
+            &self.sandbox.all_mounts(),
+            &self.sandbox.env_pairs(),
+        )
+        .create()?;
         let [program, args @ ..] = self.command.as_slice() else {
             return Err(Failure::Usage("no command was given".into()));
         };
-        let output = if self.json { Stdio::Captured } else { Stdio::Inherit };
+        let output = if self.json {
+            Stdio::Captured
+        } else {
+            Stdio::Inherit
+        };
         let mut command = sandbox
             .command(program.as_bytes())
             .args(args.iter().map(|arg| arg.as_bytes()))
@@ -192,12 +205,23 @@ struct JsonReport {
 
 impl From<&Captured> for JsonStream {
     fn from(captured: &Captured) -> Self {
-        let omitted = captured.omitted.map(|omitted| JsonOmitted { at: omitted.at, bytes: omitted.bytes });
+        let omitted = captured.omitted.map(|omitted| JsonOmitted {
+            at: omitted.at,
+            bytes: omitted.bytes,
+        });
         if let Ok(text) = std::str::from_utf8(&captured.bytes) {
-            return Self { encoding: "utf-8", data: text.to_owned(), omitted };
+            return Self {
+                encoding: "utf-8",
+                data: text.to_owned(),
+                omitted,
+            };
         }
         let data = base64::prelude::BASE64_STANDARD.encode(&captured.bytes);
-        Self { encoding: "base64", data, omitted }
+        Self {
+            encoding: "base64",
+            data,
+            omitted,
+        }
     }
 }
 
@@ -251,7 +275,10 @@ mod tests {
     fn output(status: ExitStatus, ended: Ended) -> Output {
         Output {
             status,
-            stdout: Captured { bytes: b"hi\n".to_vec(), omitted: None },
+            stdout: Captured {
+                bytes: b"hi\n".to_vec(),
+                omitted: None,
+            },
             stderr: Captured {
                 bytes: vec![0xff, b'a'],
                 omitted: Some(Omitted { at: 1, bytes: 9 }),
@@ -291,8 +318,20 @@ mod tests {
     #[test]
     fn the_exit_code_is_the_command_s_unless_a_time_limit_ended_it() {
         assert_eq!(exit_code(&output(ExitStatus::Exited(7), Ended::Exited)), 7);
-        assert_eq!(exit_code(&output(ExitStatus::Signaled(Signal::TERM), Ended::Exited)), 143);
-        assert_eq!(exit_code(&output(ExitStatus::Signaled(Signal::XCPU), Ended::FuelLimit)), 152);
-        assert_eq!(exit_code(&output(ExitStatus::Exited(0), Ended::TimeLimit)), 124);
+        assert_eq!(
+            exit_code(&output(ExitStatus::Signaled(Signal::TERM), Ended::Exited)),
+            143
+        );
+        assert_eq!(
+            exit_code(&output(
+                ExitStatus::Signaled(Signal::XCPU),
+                Ended::FuelLimit
+            )),
+            152
+        );
+        assert_eq!(
+            exit_code(&output(ExitStatus::Exited(0), Ended::TimeLimit)),
+            124
+        );
     }
 }

@@ -27,7 +27,7 @@ const DIRECTORIES_AT: &str = "/mnt";
 
 /// Run a WASI preview 1 module with the directories it is given and nothing else.
 ///
-/// The flags are wasmtime's. The module finds the given directories opened under the names they are given, besides /dev and
+/// The flags are wasmtime's. The module finds the given directories opened under the names they are given, and beside them /dev and
 /// /proc, and only the variables that are given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -45,7 +45,12 @@ pub(super) struct Wasm {
     argv0: Option<OsString>,
 
     /// The module's file and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "MODULE")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "MODULE"
+    )]
     module: Vec<OsString>,
 }
 
@@ -67,7 +72,11 @@ fn parse_dir(text: &str) -> Result<GuestDir, String> {
     if host.is_empty() || name.is_empty() {
         return Err(format!("`{text}` must be `HOST` or `HOST::GUEST`"));
     }
-    Ok(GuestDir { host: PathBuf::from(host), name: name.to_owned(), mode })
+    Ok(GuestDir {
+        host: PathBuf::from(host),
+        name: name.to_owned(),
+        mode,
+    })
 }
 
 impl Wasm {
@@ -76,8 +85,10 @@ impl Wasm {
         let [module, args @ ..] = self.module.as_slice() else {
             return Err(Failure::Usage("no module was given".into()));
         };
-        let bytes = std::fs::read(module)
-            .map_err(Failure::io(format!("read `{}`", Path::new(module).display())))?;
+        let bytes = std::fs::read(module).map_err(Failure::io(format!(
+            "read `{}`",
+            Path::new(module).display()
+        )))?;
         let engine = config::engine()?;
         let sandbox = self.give_dirs(engine.sandbox()).create()?;
         let files = sandbox.files();
@@ -113,7 +124,11 @@ impl Wasm {
             builder = builder.mount(&dir.host, &at, dir.mode);
             preopens.push((dir.name.clone().into_bytes(), at.into_bytes()));
         }
-        for own in ["/dev", "/proc"] {
+        // A module without directories finds nothing opened, as with wasmtime.
+        for own in ["/dev", "/proc"]
+            .into_iter()
+            .filter(|_| !self.dirs.is_empty())
+        {
             if !self.dirs.iter().any(|dir| dir.name == own) {
                 preopens.push((own.into(), own.into()));
             }
@@ -128,7 +143,11 @@ mod tests {
 
     #[test]
     fn directories_are_named_as_wasmtime_names_them() {
-        let dir = |host: &str, name: &str, mode| GuestDir { host: host.into(), name: name.into(), mode };
+        let dir = |host: &str, name: &str, mode| GuestDir {
+            host: host.into(),
+            name: name.into(),
+            mode,
+        };
         let (ro, rw) = (MountMode::ReadOnly, MountMode::ReadWrite);
         assert_eq!(parse_dir("."), Ok(dir(".", ".", rw)));
         assert_eq!(parse_dir("a/b:ro"), Ok(dir("a/b", "a/b", ro)));

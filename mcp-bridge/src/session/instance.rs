@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use sandbar::{Files, Sandbox, Stdio};
+use sandbar::{Files, Sandbox, Stdio, WORKSPACE};
 use tokio::sync::OwnedMutexGuard;
 
 use super::running::{Foreground, Running};
@@ -65,16 +65,27 @@ impl Instance {
 
     /// Waits until every call that came before is done with the shell.
     pub(crate) async fn turn(&self) -> Turn {
-        Turn { _guard: Arc::clone(&self.turn).lock_owned().await }
+        Turn {
+            _guard: Arc::clone(&self.turn).lock_owned().await,
+        }
     }
 
     /// Starts a command in the shell as the last call left it. Needs a tokio runtime.
     ///
     /// # Errors
     /// `Spawn` when there is no bash or too many processes run.
-    pub(crate) fn start(&self, _turn: &Turn, script: &str, limit: Duration) -> sandbar::Result<Foreground> {
+    pub(crate) fn start(
+        &self,
+        _turn: &Turn,
+        script: &str,
+        limit: Duration,
+    ) -> sandbar::Result<Foreground> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let files = self.files();
+        // A command may have removed the directory that all start in.
+        if !files.exists(WORKSPACE) {
+            files.create_dir_all(WORKSPACE)?;
+        }
         if let Some(oldest) = id.checked_sub(limits::SPOOL_FILES) {
             // Most commands have none.
             files.remove_file(output_path(oldest)).ok();
@@ -97,7 +108,14 @@ impl Instance {
             .stderr(Stdio::Stream(Arc::<Spool>::clone(&spool)))
             .timeout(limit)
             .spawn()?;
-        Ok(Foreground::new(Running::watch(id, script.to_owned(), limit, child, spool, state)))
+        Ok(Foreground::new(Running::watch(
+            id,
+            script.to_owned(),
+            limit,
+            child,
+            spool,
+            state,
+        )))
     }
 
     /// Makes the state that a command left the shell's. One that was killed has left none, and changes nothing.
@@ -113,7 +131,9 @@ impl Instance {
     pub(crate) fn put_in_background(&self, running: Arc<Running>) {
         let mut background = self.background.lock();
         if background.len() >= limits::BACKGROUND_COMMANDS {
-            let ended = background.iter().find(|(_, running)| running.finished().is_some());
+            let ended = background
+                .iter()
+                .find(|(_, running)| running.finished().is_some());
             if let Some(id) = ended.map(|(id, _)| *id)
                 && let Some(ended) = background.remove(&id)
             {
@@ -131,7 +151,11 @@ impl Instance {
 
     /// Names of the background commands.
     pub(crate) fn background_ids(&self) -> Vec<String> {
-        self.background.lock().values().map(|running| running.shell_id()).collect()
+        self.background
+            .lock()
+            .values()
+            .map(|running| running.shell_id())
+            .collect()
     }
 
     /// Waits until no other call changes a file.
@@ -156,10 +180,21 @@ fn output_path(id: u64) -> String {
 
 /// The highest number of an output file that an earlier session left.
 fn last_output(files: &Files) -> u64 {
-    let Ok(entries) = files.read_dir(OUTPUT_DIR) else { return 0 };
+    let Ok(entries) = files.read_dir(OUTPUT_DIR) else {
+        return 0;
+    };
     let number = |name: &[u8]| -> Option<u64> {
-        std::str::from_utf8(name).ok()?.strip_suffix(".txt")?.parse().ok()
+        std::str::from_utf8(name)
+            .ok()?
+            .strip_suffix(".txt")?
+            .parse()
+            .ok()
     };
     // A guest may have made any name.
-    entries.iter().filter_map(|entry| number(&entry.name)).max().unwrap_or(0).min(u64::MAX / 2)
+    entries
+        .iter()
+        .filter_map(|entry| number(&entry.name))
+        .max()
+        .unwrap_or(0)
+        .min(u64::MAX / 2)
 }

@@ -59,7 +59,11 @@ impl Running {
         let watched = Arc::clone(&running);
         tokio::spawn(async move {
             let status = process.exited().await;
-            let report = watched.child.lock().as_ref().map(|child| child.output_so_far().report);
+            let report = watched
+                .child
+                .lock()
+                .as_ref()
+                .map(|child| child.output_so_far().report);
             watched.finished.send_replace(Some(Finished {
                 status,
                 wall: watched.started.elapsed(),
@@ -121,7 +125,9 @@ impl Running {
 
     /// Lets what it left in the background go on, without a time limit. Gives the number of such processes.
     pub(crate) fn let_go(&self) -> usize {
-        let Some(child) = self.child.lock().take() else { return 0 };
+        let Some(child) = self.child.lock().take() else {
+            return 0;
+        };
         let left = child.live_processes();
         if left > 0 {
             self.spool.leave();
@@ -150,7 +156,11 @@ impl Running {
     ///
     /// # Errors
     /// When a guest has removed the file that holds it.
-    pub(crate) fn read_on(&self, offset: Option<u64>, chars: usize) -> sandbar::Result<(String, u64, u64)> {
+    pub(crate) fn read_on(
+        &self,
+        offset: Option<u64>,
+        chars: usize,
+    ) -> sandbar::Result<(String, u64, u64)> {
         let mut shown = self.shown.lock();
         let start = offset.unwrap_or(*shown);
         let bytes = self.spool.read_from(start, chars.saturating_mul(4))?;

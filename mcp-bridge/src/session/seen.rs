@@ -20,7 +20,11 @@ pub(crate) struct Fingerprint {
 impl Fingerprint {
     /// Of a file with these contents.
     pub(crate) fn of(metadata: &Metadata, content: Option<[u8; 32]>) -> Self {
-        Self { size: metadata.size, modified: metadata.modified, content }
+        Self {
+            size: metadata.size,
+            modified: metadata.modified,
+            content,
+        }
     }
 
     /// Of contents alone.
@@ -80,18 +84,37 @@ mod tests {
     use super::*;
 
     fn print(size: u64, modified: i64, content: Option<&[u8]>) -> Fingerprint {
-        Fingerprint { size, modified, content: content.map(Fingerprint::hash) }
+        Fingerprint {
+            size,
+            modified,
+            content: content.map(Fingerprint::hash),
+        }
     }
 
     #[test]
     fn a_file_is_current_until_its_contents_change() {
         let seen = SeenFiles::default();
-        assert_eq!(seen.compare(b"/f", &print(1, 1, Some(b"a"))), Staleness::NeverSeen);
+        assert_eq!(
+            seen.compare(b"/f", &print(1, 1, Some(b"a"))),
+            Staleness::NeverSeen
+        );
         seen.remember(b"/f".to_vec(), print(1, 1, Some(b"a")));
-        assert_eq!(seen.compare(b"/f", &print(1, 1, Some(b"a"))), Staleness::Current);
-        assert_eq!(seen.compare(b"/f", &print(1, 9, Some(b"a"))), Staleness::Current);
-        assert_eq!(seen.compare(b"/f", &print(1, 1, Some(b"b"))), Staleness::Changed);
-        assert_eq!(seen.compare(b"/f", &print(2, 1, Some(b"ab"))), Staleness::Changed);
+        assert_eq!(
+            seen.compare(b"/f", &print(1, 1, Some(b"a"))),
+            Staleness::Current
+        );
+        assert_eq!(
+            seen.compare(b"/f", &print(1, 9, Some(b"a"))),
+            Staleness::Current
+        );
+        assert_eq!(
+            seen.compare(b"/f", &print(1, 1, Some(b"b"))),
+            Staleness::Changed
+        );
+        assert_eq!(
+            seen.compare(b"/f", &print(2, 1, Some(b"ab"))),
+            Staleness::Changed
+        );
     }
 
     #[test]

@@ -56,9 +56,14 @@ struct Kept {
 enum OutputFile {
     #[default]
     None,
-    Growing { pending: Vec<u8>, held: u64 },
+    Growing {
+        pending: Vec<u8>,
+        held: u64,
+    },
     /// Nothing more is written to it: the limit, the quota, or a guest is in the way.
-    Closed { held: u64 },
+    Closed {
+        held: u64,
+    },
 }
 
 /// The stream that a command writes both its outputs to.
@@ -76,7 +81,13 @@ impl Spool {
     pub(super) fn new(files: Files, path: String, chars: usize) -> Self {
         // A character has up to four bytes.
         let keep = chars.saturating_mul(4);
-        Self { kept: Mutex::default(), keep, files, path, changed: Notify::new() }
+        Self {
+            kept: Mutex::default(),
+            keep,
+            files,
+            path,
+            changed: Notify::new(),
+        }
     }
 
     /// The file's path.
@@ -95,11 +106,22 @@ impl Spool {
         let chars = chars.saturating_sub(FRAME_CHARS).max(2);
         if kept.tail.is_empty() && text::head_len(&kept.head, chars) == kept.head.len() {
             let text = String::from_utf8_lossy(&kept.head).into_owned();
-            return Excerpt { text, total: kept.total, omitted: None };
+            return Excerpt {
+                text,
+                total: kept.total,
+                omitted: None,
+            };
         }
         self.begin_file(&mut kept);
         self.flush(&mut kept);
-        let Kept { head, tail, total, newlines, file, .. } = &*kept;
+        let Kept {
+            head,
+            tail,
+            total,
+            newlines,
+            file,
+            ..
+        } = &*kept;
         let whole = *total == (head.len() + tail.len()) as u64;
         let ending: Vec<u8> = head.iter().filter(|_| whole).chain(tail).copied().collect();
         let head_end = text::head_len(head, chars / 2);
@@ -113,11 +135,24 @@ impl Spool {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        let gap = format!("[… {} bytes ({} lines) left out …]\n", text::grouped(bytes), text::grouped(lines));
+        let gap = format!(
+            "[… {} bytes ({} lines) left out …]\n",
+            text::grouped(bytes),
+            text::grouped(lines)
+        );
         text.push_str(&gap);
         text.push_str(&String::from_utf8_lossy(ending));
         let held = file.held();
-        Excerpt { text, total: *total, omitted: Some(Omitted { bytes, lines, file: self.path.clone(), held }) }
+        Excerpt {
+            text,
+            total: *total,
+            omitted: Some(Omitted {
+                bytes,
+                lines,
+                file: self.path.clone(),
+                held,
+            }),
+        }
     }
 
     /// Up to `len` bytes from an offset on, from memory or the file; empty at the end.
@@ -145,7 +180,10 @@ impl Spool {
         if matches!(kept.file, OutputFile::None) {
             let made = self.files.write(&self.path, []);
             kept.file = match made {
-                Ok(()) => OutputFile::Growing { pending: kept.head.clone(), held: 0 },
+                Ok(()) => OutputFile::Growing {
+                    pending: kept.head.clone(),
+                    held: 0,
+                },
                 Err(error) => {
                     tracing::debug!(%error, "no output file");
                     OutputFile::Closed { held: 0 }
@@ -155,9 +193,13 @@ impl Spool {
     }
 
     fn flush(&self, kept: &mut Kept) {
-        let OutputFile::Growing { pending, held } = &mut kept.file else { return };
+        let OutputFile::Growing { pending, held } = &mut kept.file else {
+            return;
+        };
         let room = limits::SPOOL_BYTES.saturating_sub(*held);
-        let fits = pending.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+        let fits = pending
+            .len()
+            .min(usize::try_from(room).unwrap_or(usize::MAX));
         let part = pending.get(..fits).unwrap_or_default();
         let written = part.is_empty() || self.files.append(&self.path, part).is_ok();
         if written {
@@ -179,7 +221,9 @@ impl Kept {
         let room = keep.saturating_sub(self.head.len());
         let (head, rest) = buffer.split_at(room.min(buffer.len()));
         self.head.extend_from_slice(head);
-        let rest = rest.get(rest.len().saturating_sub(keep)..).unwrap_or_default();
+        let rest = rest
+            .get(rest.len().saturating_sub(keep)..)
+            .unwrap_or_default();
         let excess = (self.tail.len() + rest.len()).saturating_sub(keep);
         self.tail.drain(..excess);
         self.tail.extend(rest);
@@ -213,7 +257,10 @@ impl Stream for Spool {
     }
 
     fn readiness(&self) -> Readiness {
-        Readiness { writable: true, ..Readiness::default() }
+        Readiness {
+            writable: true,
+            ..Readiness::default()
+        }
     }
 
     fn changed(&self) -> &Notify {
@@ -241,7 +288,10 @@ mod tests {
     #[test]
     fn beginning_and_end_are_kept_and_everything_is_counted() {
         let all = kept(4, &[b"ab", b"cd"]);
-        assert_eq!((all.head.as_slice(), all.tail.len(), all.total), (b"abcd".as_slice(), 0, 4));
+        assert_eq!(
+            (all.head.as_slice(), all.tail.len(), all.total),
+            (b"abcd".as_slice(), 0, 4)
+        );
         let cut = kept(4, &[b"ab\n", b"cdefgh\n", b"ij"]);
         assert_eq!(cut.head, b"ab\nc");
         assert_eq!(cut.tail, b"h\nij");

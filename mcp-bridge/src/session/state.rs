@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sandbar::process::{Readiness, Stream};
 use sandbar::Errno;
+use sandbar::process::{Readiness, Stream};
 use tokio::sync::Notify;
 
 use crate::limits;
@@ -24,7 +24,11 @@ pub(super) struct StateSource {
 
 impl StateSource {
     pub(super) fn new(bytes: Arc<[u8]>) -> Self {
-        Self { bytes, position: Mutex::new(0), changed: Notify::new() }
+        Self {
+            bytes,
+            position: Mutex::new(0),
+            changed: Notify::new(),
+        }
     }
 }
 
@@ -42,7 +46,12 @@ impl Stream for StateSource {
 
     fn readiness(&self) -> Readiness {
         let left = self.bytes.len() - *self.position.lock();
-        Readiness { readable: true, writable: false, hangup: left == 0, available: left as u64 }
+        Readiness {
+            readable: true,
+            writable: false,
+            hangup: left == 0,
+            available: left as u64,
+        }
     }
 
     fn changed(&self) -> &Notify {
@@ -79,7 +88,10 @@ impl Stream for StateSink {
     }
 
     fn readiness(&self) -> Readiness {
-        Readiness { writable: true, ..Readiness::default() }
+        Readiness {
+            writable: true,
+            ..Readiness::default()
+        }
     }
 
     fn changed(&self) -> &Notify {

@@ -43,7 +43,14 @@ pub(super) fn definition(session: &Session) -> Tool {
         },
         "description": {"type": "string", "description": "What the command is for, in a few words, for whoever watches."},
     });
-    tool(session, NAME, &description, properties, &["command"], Effect::Changes)
+    tool(
+        session,
+        NAME,
+        &description,
+        properties,
+        &["command"],
+        Effect::Changes,
+    )
 }
 
 pub(super) async fn call(session: &Arc<Session>, arguments: &mut Arguments) -> ToolResult {
@@ -53,14 +60,18 @@ pub(super) async fn call(session: &Arc<Session>, arguments: &mut Arguments) -> T
     let foreground = arguments.seconds("foreground", 0.0, limits::COMMAND_TIMEOUT_MAX)?;
     arguments.optional_string("description")?;
     if command.trim().is_empty() {
-        return Err(ToolError::new("argument `command` is empty", "give a bash command"));
+        return Err(ToolError::new(
+            "argument `command` is empty",
+            "give a bash command",
+        ));
     }
     let reached = reach(session, arguments)?;
     let instance = &reached.instance;
     let turn = instance.turn().await;
     let limit = timeout.unwrap_or(limits::COMMAND_TIMEOUT);
     let waiting = instance.start(&turn, &command, limit)?;
-    let in_time = tokio::time::timeout(foreground.unwrap_or(limits::FOREGROUND), waiting.wait()).await;
+    let in_time =
+        tokio::time::timeout(foreground.unwrap_or(limits::FOREGROUND), waiting.wait()).await;
     let Some(running) = waiting.release() else {
         return Err(ToolError::new("the command was lost", "call again"));
     };
@@ -85,7 +96,14 @@ fn ended(
     let excerpt = running.excerpt(chars);
     let finished = running.finished();
     let background = (left > 0).then(|| {
-        let (are, file) = (if left == 1 { "process runs" } else { "processes run" }, running.output_file());
+        let (are, file) = (
+            if left == 1 {
+                "process runs"
+            } else {
+                "processes run"
+            },
+            running.output_file(),
+        );
         format!("{left} background {are} on, with output in {file}")
     });
     let parts = finished
@@ -95,7 +113,9 @@ fn ended(
         .chain(background);
     let text = closing::close(excerpt.text, parts);
     match finished {
-        Some(finished) if finished.ended == Ended::TimeLimit => Err(ToolError::output(opened, text)),
+        Some(finished) if finished.ended == Ended::TimeLimit => {
+            Err(ToolError::output(opened, text))
+        }
         _ => Ok(answer(opened, text)),
     }
 }
@@ -103,7 +123,10 @@ fn ended(
 /// The answer for a command that goes on in the background.
 fn went_on(instance: &Instance, running: Arc<Running>, chars: usize) -> String {
     let excerpt = running.excerpt(chars);
-    let left = running.limit().saturating_sub(running.elapsed()).max(Duration::ZERO);
+    let left = running
+        .limit()
+        .saturating_sub(running.elapsed())
+        .max(Duration::ZERO);
     let parts = [closing::running(&running)]
         .into_iter()
         .chain(closing::left_out(&excerpt))

@@ -33,13 +33,22 @@ pub(super) fn definition(session: &Session) -> Tool {
             "description": "Byte of the output to start at, to read something again. Default: where the last call ended.",
         },
     });
-    tool(session, NAME, description, properties, &["shell_id"], Effect::Reads)
+    tool(
+        session,
+        NAME,
+        description,
+        properties,
+        &["shell_id"],
+        Effect::Reads,
+    )
 }
 
 pub(super) async fn call(session: &Arc<Session>, arguments: &mut Arguments) -> ToolResult {
     arguments.only(&ARGUMENTS)?;
     let shell_id = arguments.string("shell_id")?;
-    let wait = arguments.seconds("wait_seconds", 0.0, limits::WAIT_MAX)?.unwrap_or(Duration::ZERO);
+    let wait = arguments
+        .seconds("wait_seconds", 0.0, limits::WAIT_MAX)?
+        .unwrap_or(Duration::ZERO);
     let offset = arguments.whole("offset", 0, u64::MAX)?;
     let reached = reach(session, arguments)?;
     let running = find(&reached.instance, &shell_id)?;
@@ -48,16 +57,32 @@ pub(super) async fn call(session: &Arc<Session>, arguments: &mut Arguments) -> T
         tokio::time::timeout(wait, running.wait()).await.ok();
     }
     let finished = running.finished();
-    let chars = session.config().max_output_chars.saturating_sub(FRAME_CHARS);
+    if finished.is_some() {
+        // What it left in the background is no longer under its time limit, as with a command that was waited for.
+        running.let_go();
+    }
+    let chars = session
+        .config()
+        .max_output_chars
+        .saturating_sub(FRAME_CHARS);
     let (text, start, end) = running.read_on(offset, chars)?;
     let total = running.output_bytes();
     let state = match &finished {
         Some(finished) => closing::end(finished, running.limit()),
         None => closing::running(&running),
     };
-    let range = format!("bytes {} to {} of {}", grouped(start), grouped(end), grouped(total));
-    let more = (end < total && !text.is_empty()).then(|| format!("call again for more, offset {end}"));
-    Ok(answer(reached.opened, closing::close(text, [state, range].into_iter().chain(more))))
+    let range = format!(
+        "bytes {} to {} of {}",
+        grouped(start),
+        grouped(end),
+        grouped(total)
+    );
+    let more =
+        (end < total && !text.is_empty()).then(|| format!("call again for more, offset {end}"));
+    Ok(answer(
+        reached.opened,
+        closing::close(text, [state, range].into_iter().chain(more)),
+    ))
 }
 
 /// The background command of a name.
@@ -65,10 +90,14 @@ pub(super) fn find(instance: &Instance, shell_id: &str) -> Result<Arc<Running>, 
     instance.in_background(shell_id).ok_or_else(|| {
         let known = instance.background_ids();
         let hint = if known.is_empty() {
-            "this sandbox has no background command; Bash starts one with `foreground`: 0".to_owned()
+            "this sandbox has no background command; Bash starts one with `foreground`: 0"
+                .to_owned()
         } else {
             format!("this sandbox has {}", known.join(", "))
         };
-        ToolError::new(format!("argument `shell_id`: there is no background command `{shell_id}`"), hint)
+        ToolError::new(
+            format!("argument `shell_id`: there is no background command `{shell_id}`"),
+            hint,
+        )
     })
 }

@@ -22,12 +22,19 @@ pub(super) fn end(finished: &Finished, limit: Duration) -> String {
         Ended::TimeLimit => format!("; stopped at its time limit of {}", seconds(limit)),
         Ended::FuelLimit | Ended::Exited => String::new(),
     };
-    format!("exit {code}{signal} after {}{stopped}", seconds(finished.wall))
+    format!(
+        "exit {code}{signal} after {}{stopped}",
+        seconds(finished.wall)
+    )
 }
 
 /// `running for 50.0 s as bash_3`.
 pub(super) fn running(running: &Running) -> String {
-    format!("running for {} as {}", seconds(running.elapsed()), running.shell_id())
+    format!(
+        "running for {} as {}",
+        seconds(running.elapsed()),
+        running.shell_id()
+    )
 }
 
 /// What was left out of the output, and where all of it is.
@@ -43,7 +50,10 @@ pub(super) fn left_out(excerpt: &Excerpt) -> Option<String> {
             } else {
                 "then the sandbox's space was used up"
             };
-            format!("the first {} bytes of it are in {file}, {why}", grouped(held))
+            format!(
+                "the first {} bytes of it are in {file}, {why}",
+                grouped(held)
+            )
         }
     };
     Some(format!(
@@ -83,15 +93,25 @@ mod tests {
     use crate::session::Omitted;
 
     fn finished(status: ExitStatus, ended: Ended) -> Finished {
-        Finished { status, wall: Duration::from_millis(1234), ended }
+        Finished {
+            status,
+            wall: Duration::from_millis(1234),
+            ended,
+        }
     }
 
     #[test]
     fn the_end_says_code_signal_time_and_limit() {
         let limit = Duration::from_secs(1);
         let text = |status, ended| end(&finished(status, ended), limit);
-        assert_eq!(text(ExitStatus::Exited(0), Ended::Exited), "exit 0 after 1.2 s");
-        assert_eq!(text(ExitStatus::Signaled(Signal::PIPE), Ended::Exited), "exit 141 (SIGPIPE) after 1.2 s");
+        assert_eq!(
+            text(ExitStatus::Exited(0), Ended::Exited),
+            "exit 0 after 1.2 s"
+        );
+        assert_eq!(
+            text(ExitStatus::Signaled(Signal::PIPE), Ended::Exited),
+            "exit 141 (SIGPIPE) after 1.2 s"
+        );
         assert_eq!(
             text(ExitStatus::Signaled(Signal::KILL), Ended::TimeLimit),
             "exit 137 (SIGKILL) after 1.2 s; stopped at its time limit of 1 s"
@@ -103,16 +123,29 @@ mod tests {
         let excerpt = |held| Excerpt {
             text: String::new(),
             total: 24_000_000,
-            omitted: Some(Omitted { bytes: 23_970_500, lines: 399_508, file: "/data/x.txt".into(), held }),
+            omitted: Some(Omitted {
+                bytes: 23_970_500,
+                lines: 399_508,
+                file: "/data/x.txt".into(),
+                held,
+            }),
         };
         let start = "23,970,500 of 24,000,000 bytes (399,508 lines) of output were left out; ";
         let text = |held| left_out(&excerpt(held)).expect("something is left out");
-        assert_eq!(text(24_000_000), format!("{start}all of it is in /data/x.txt"));
+        assert_eq!(
+            text(24_000_000),
+            format!("{start}all of it is in /data/x.txt")
+        );
         assert_eq!(
             text(1000),
-            format!("{start}the first 1,000 bytes of it are in /data/x.txt, then the sandbox's space was used up")
+            format!(
+                "{start}the first 1,000 bytes of it are in /data/x.txt, then the sandbox's space was used up"
+            )
         );
-        assert_eq!(text(0), format!("{start}no file holds it, because /data/x.txt cannot be written"));
+        assert_eq!(
+            text(0),
+            format!("{start}no file holds it, because /data/x.txt cannot be written")
+        );
     }
 
     #[test]

@@ -30,7 +30,14 @@ pub(super) fn definition(session: &Session) -> Tool {
         "new_string": {"type": "string", "description": "The text to put in its place; empty to remove it."},
         "replace_all": {"type": "boolean", "default": false, "description": "Change every place, not just one."},
     });
-    tool(session, NAME, description, properties, &["file_path", "old_string", "new_string"], Effect::Changes)
+    tool(
+        session,
+        NAME,
+        description,
+        properties,
+        &["file_path", "old_string", "new_string"],
+        Effect::Changes,
+    )
 }
 
 pub(super) async fn call(session: &Arc<Session>, arguments: &mut Arguments) -> ToolResult {
@@ -59,7 +66,10 @@ fn edit(instance: &Instance, path: &str, change: &Change) -> Result<String, Tool
     let (bytes, now) = paths::contents(&files, path, &metadata)?;
     paths::refuse_unknown(instance, path, &paths::key(&files, path)?, &now)?;
     let Ok(before) = String::from_utf8(bytes) else {
-        return Err(ToolError::new(format!("`{path}` is not UTF-8 text"), "change it with sed in a Bash command"));
+        return Err(ToolError::new(
+            format!("`{path}` is not UTF-8 text"),
+            "change it with sed in a Bash command",
+        ));
     };
     let after = change.apply(&before).map_err(|problem| {
         let (text, hint) = problem.describe(path);
@@ -67,13 +77,21 @@ fn edit(instance: &Instance, path: &str, change: &Change) -> Result<String, Tool
     })?;
     if after.text.len() as u64 > limits::EDIT_BYTES {
         return Err(ToolError::new(
-            format!("the file would have {} bytes, at most {} can be edited", after.text.len(), limits::EDIT_BYTES),
+            format!(
+                "the file would have {} bytes, at most {} can be edited",
+                after.text.len(),
+                limits::EDIT_BYTES
+            ),
             "change it with sed in a Bash command",
         ));
     }
     files.write(path, &after.text)?;
     paths::remember_written(instance, &files, path, after.text.as_bytes())?;
-    let places = if after.places == 1 { "1 place".to_owned() } else { format!("{} places", after.places) };
+    let places = if after.places == 1 {
+        "1 place".to_owned()
+    } else {
+        format!("{} places", after.places)
+    };
     Ok(format!("Changed {places} of {path}:\n{}", after.excerpt()))
 }
 
@@ -114,7 +132,9 @@ impl Change {
         }
         let places: Vec<usize> = text.match_indices(&self.old).map(|(at, _)| at).collect();
         let Some(first) = places.first().copied() else {
-            return Err(Problem::NotFound { loosely_at: find_loosely(text, &self.old) });
+            return Err(Problem::NotFound {
+                loosely_at: find_loosely(text, &self.old),
+            });
         };
         if places.len() > 1 && !self.all {
             let lines = places.iter().map(|at| line_of(text, *at)).collect();
@@ -131,7 +151,12 @@ impl Change {
 
 /// Number of the line that a byte is in.
 fn line_of(text: &str, at: usize) -> usize {
-    1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
+    1 + text
+        .as_bytes()
+        .iter()
+        .take(at)
+        .filter(|byte| **byte == b'\n')
+        .count()
 }
 
 /// The line where the text would be if the spaces at the ends of its lines did not count.
@@ -141,7 +166,10 @@ fn find_loosely(text: &str, old: &str) -> Option<usize> {
     if wanted.is_empty() {
         return None;
     }
-    lines.windows(wanted.len()).position(|window| window == wanted).map(|index| index + 1)
+    lines
+        .windows(wanted.len())
+        .position(|window| window == wanted)
+        .map(|index| index + 1)
 }
 
 impl Problem {
@@ -155,9 +183,13 @@ impl Problem {
                 "arguments `old_string` and `new_string` are the same".into(),
                 "give the text that shall be there".into(),
             ),
-            Self::NotFound { loosely_at: Some(line) } => (
+            Self::NotFound {
+                loosely_at: Some(line),
+            } => (
                 format!("`old_string` is not in `{path}` exactly"),
-                format!("line {line} differs from it only in spaces or tabs; Read it and copy the text without line numbers"),
+                format!(
+                    "line {line} differs from it only in spaces or tabs; Read it and copy the text without line numbers"
+                ),
             ),
             Self::NotFound { loosely_at: None } => (
                 format!("`old_string` is not in `{path}`"),
@@ -167,7 +199,11 @@ impl Problem {
                 let shown: Vec<String> = lines.iter().take(10).map(usize::to_string).collect();
                 let more = if lines.len() > 10 { " and more" } else { "" };
                 (
-                    format!("`old_string` is in `{path}` {} times, in lines {}{more}", lines.len(), shown.join(", ")),
+                    format!(
+                        "`old_string` is in `{path}` {} times, in lines {}{more}",
+                        lines.len(),
+                        shown.join(", ")
+                    ),
                     "add lines around it until it is unique, or set `replace_all`".into(),
                 )
             }
@@ -184,7 +220,13 @@ impl Changed {
         let end = (last + CONTEXT_LINES + 1).min(start + SHOWN_LINES);
         let lines = self.text.lines().enumerate().skip(start).take(end - start);
         let lines: Vec<String> = lines
-            .map(|(index, line)| format!("{:>6}\t{}", index + 1, shown_line(line.as_bytes(), limits::LINE_CHARS)))
+            .map(|(index, line)| {
+                format!(
+                    "{:>6}\t{}",
+                    index + 1,
+                    shown_line(line.as_bytes(), limits::LINE_CHARS)
+                )
+            })
             .collect();
         lines.join("\n")
     }
@@ -195,44 +237,81 @@ mod tests {
     use super::*;
 
     fn change(old: &str, new: &str, all: bool) -> Change {
-        Change { old: old.into(), new: new.into(), all }
+        Change {
+            old: old.into(),
+            new: new.into(),
+            all,
+        }
     }
 
     #[test]
     fn one_place_is_replaced_and_shown() {
-        let changed = change("two", "zwei", false).apply("one\ntwo\nthree\n").expect("it is there");
+        let changed = change("two", "zwei", false)
+            .apply("one\ntwo\nthree\n")
+            .expect("it is there");
         assert_eq!(changed.text, "one\nzwei\nthree\n");
-        assert_eq!(changed.excerpt(), "     1\tone\n     2\tzwei\n     3\tthree");
+        assert_eq!(
+            changed.excerpt(),
+            "     1\tone\n     2\tzwei\n     3\tthree"
+        );
     }
 
     #[test]
     fn several_places_need_replace_all() {
         let text = "a\nb\na\n";
-        assert_eq!(change("a", "x", false).apply(text), Err(Problem::Ambiguous { lines: vec![1, 3] }));
+        assert_eq!(
+            change("a", "x", false).apply(text),
+            Err(Problem::Ambiguous { lines: vec![1, 3] })
+        );
         let changed = change("a", "x", true).apply(text).expect("they are there");
         assert_eq!((changed.text.as_str(), changed.places), ("x\nb\nx\n", 2));
-        let (text, _) = Problem::Ambiguous { lines: (1..=12).collect() }.describe("f");
-        assert_eq!(text, "`old_string` is in `f` 12 times, in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more");
+        let (text, _) = Problem::Ambiguous {
+            lines: (1..=12).collect(),
+        }
+        .describe("f");
+        assert_eq!(
+            text,
+            "`old_string` is in `f` 12 times, in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more"
+        );
     }
 
     #[test]
     fn a_difference_in_spaces_is_pointed_out() {
         let text = "fn main() {\n    print();\n}\n";
         let problem = change("fn main() {\n  print();", "x", false).apply(text);
-        assert_eq!(problem, Err(Problem::NotFound { loosely_at: Some(1) }));
-        assert_eq!(change("absent", "x", false).apply(text), Err(Problem::NotFound { loosely_at: None }));
-        assert_eq!(change(" \n ", "x", false).apply(text), Err(Problem::NotFound { loosely_at: None }));
+        assert_eq!(
+            problem,
+            Err(Problem::NotFound {
+                loosely_at: Some(1)
+            })
+        );
+        assert_eq!(
+            change("absent", "x", false).apply(text),
+            Err(Problem::NotFound { loosely_at: None })
+        );
+        assert_eq!(
+            change(" \n ", "x", false).apply(text),
+            Err(Problem::NotFound { loosely_at: None })
+        );
     }
 
     #[test]
     fn a_change_must_change_something() {
-        assert_eq!(change("", "x", true).apply("abc"), Err(Problem::NothingToFind));
-        assert_eq!(change("b", "b", true).apply("abc"), Err(Problem::NothingToChange));
+        assert_eq!(
+            change("", "x", true).apply("abc"),
+            Err(Problem::NothingToFind)
+        );
+        assert_eq!(
+            change("b", "b", true).apply("abc"),
+            Err(Problem::NothingToChange)
+        );
     }
 
     #[test]
     fn removing_the_last_line_shows_what_is_before_it() {
-        let changed = change("c\n", "", false).apply("a\nb\nc\n").expect("it is there");
+        let changed = change("c\n", "", false)
+            .apply("a\nb\nc\n")
+            .expect("it is there");
         assert_eq!(changed.text, "a\nb\n");
         assert_eq!(changed.excerpt(), "     1\ta\n     2\tb");
     }

@@ -22,7 +22,14 @@ pub(super) fn definition(session: &Session) -> Tool {
     let properties = json!({
         "shell_id": {"type": "string", "description": "The command's name, such as bash_3, which Bash gave."},
     });
-    tool(session, NAME, description, properties, &["shell_id"], Effect::Ends)
+    tool(
+        session,
+        NAME,
+        description,
+        properties,
+        &["shell_id"],
+        Effect::Ends,
+    )
 }
 
 pub(super) async fn call(session: &Arc<Session>, arguments: &mut Arguments) -> ToolResult {
@@ -33,10 +40,20 @@ pub(super) async fn call(session: &Arc<Session>, arguments: &mut Arguments) -> T
     let already = running.finished().is_some();
     running.kill();
     let Ok(finished) = tokio::time::timeout(END_WITHIN, running.wait()).await else {
-        let text = format!("`{shell_id}` has not ended within {} seconds", END_WITHIN.as_secs());
+        let text = format!(
+            "`{shell_id}` has not ended within {} seconds",
+            END_WITHIN.as_secs()
+        );
         return Err(ToolError::new(text, "ask again with BashOutput"));
     };
-    let what = if already { "had already ended" } else { "was ended" };
+    let what = if already {
+        "had already ended"
+    } else {
+        "was ended"
+    };
     let text = format!("{shell_id} {what}: {}", running.command());
-    Ok(answer(reached.opened, closing::close(text, [closing::end(&finished, running.limit())])))
+    Ok(answer(
+        reached.opened,
+        closing::close(text, [closing::end(&finished, running.limit())]),
+    ))
 }

@@ -1,7 +1,7 @@
 //! File arguments: which file a path means, and how a file stands to what the client has seen of it.
 
-use sandbar::{Errno, ErrorKind, Files, Metadata};
 use sandbar::vfs::FileType;
+use sandbar::{Errno, ErrorKind, Files, Metadata};
 
 use crate::error::ToolError;
 use crate::limits;
@@ -42,7 +42,10 @@ pub(super) fn regular_file(files: &Files, path: &str) -> Result<Option<Metadata>
         Ok(metadata) => match metadata.file_type {
             FileType::Regular => Ok(Some(metadata)),
             FileType::Directory => Err(failed(path, Errno::IsDirectory).into()),
-            _ => Err(ToolError::new(format!("`{path}` is no regular file"), "use it in a Bash command")),
+            _ => Err(ToolError::new(
+                format!("`{path}` is no regular file"),
+                "use it in a Bash command",
+            )),
         },
         Err(error) if error.errno() == Some(Errno::NotFound) => Ok(None),
         Err(error) => Err(error.into()),
@@ -50,7 +53,12 @@ pub(super) fn regular_file(files: &Files, path: &str) -> Result<Option<Metadata>
 }
 
 fn failed(path: &str, errno: Errno) -> sandbar::Error {
-    ErrorKind::File { operation: "open", path: path.to_owned(), errno }.into()
+    ErrorKind::File {
+        operation: "open",
+        path: path.to_owned(),
+        errno,
+    }
+    .into()
 }
 
 /// A file's contents with what identifies them.
@@ -61,7 +69,11 @@ pub(super) fn contents(
 ) -> Result<(Vec<u8>, Fingerprint), ToolError> {
     if metadata.size > limits::EDIT_BYTES {
         return Err(ToolError::new(
-            format!("`{path}` has {} bytes, at most {} can be edited", metadata.size, limits::EDIT_BYTES),
+            format!(
+                "`{path}` has {} bytes, at most {} can be edited",
+                metadata.size,
+                limits::EDIT_BYTES
+            ),
             "change it with sed in a Bash command",
         ));
     }

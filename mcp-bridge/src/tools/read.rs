@@ -36,7 +36,14 @@ pub(super) fn definition(session: &Session) -> Tool {
         "offset": {"type": "integer", "minimum": 1, "default": 1, "description": "First line to show."},
         "limit": {"type": "integer", "minimum": 1, "default": limits::READ_LINES, "description": "Number of lines to show."},
     });
-    tool(session, NAME, &description, properties, &["file_path"], Effect::Reads)
+    tool(
+        session,
+        NAME,
+        &description,
+        properties,
+        &["file_path"],
+        Effect::Reads,
+    )
 }
 
 pub(super) async fn call(session: &Arc<Session>, arguments: &mut Arguments) -> ToolResult {
@@ -44,13 +51,23 @@ pub(super) async fn call(session: &Arc<Session>, arguments: &mut Arguments) -> T
     let path = paths::sandbox_path(session, &arguments.string("file_path")?)?;
     let wanted = Wanted {
         offset: arguments.whole("offset", 1, u64::MAX)?.unwrap_or(1),
-        limit: arguments.whole("limit", 1, u64::MAX)?.unwrap_or(limits::READ_LINES),
-        chars: session.config().max_output_chars.saturating_sub(FRAME_CHARS),
+        limit: arguments
+            .whole("limit", 1, u64::MAX)?
+            .unwrap_or(limits::READ_LINES),
+        chars: session
+            .config()
+            .max_output_chars
+            .saturating_sub(FRAME_CHARS),
     };
     let reached = reach(session, arguments)?;
     let instance = Arc::clone(&reached.instance);
     let content = blocking(move || read(&instance, &path, wanted)).await?;
-    Ok(reached.opened.map(ContentBlock::text).into_iter().chain([content]).collect())
+    Ok(reached
+        .opened
+        .map(ContentBlock::text)
+        .into_iter()
+        .chain([content])
+        .collect())
 }
 
 /// Which lines are wanted.
@@ -66,7 +83,12 @@ fn read(instance: &Instance, path: &str, wanted: Wanted) -> Result<ContentBlock,
     let Some(metadata) = paths::regular_file(&files, path)? else {
         let missing = files.read_range(path, 0, 0).err();
         return Err(missing.map_or_else(
-            || ToolError::new(format!("there is no file `{path}`"), "check the path with `ls`"),
+            || {
+                ToolError::new(
+                    format!("there is no file `{path}`"),
+                    "check the path with `ls`",
+                )
+            },
             ToolError::from,
         ));
     };
@@ -77,7 +99,10 @@ fn read(instance: &Instance, path: &str, wanted: Wanted) -> Result<ContentBlock,
     }
     if start.contains(&0) {
         return Err(ToolError::new(
-            format!("`{path}` is a binary file of {} bytes", grouped(metadata.size)),
+            format!(
+                "`{path}` is a binary file of {} bytes",
+                grouped(metadata.size)
+            ),
             "look at it with `xxd` or `od -c` in Bash",
         ));
     }
@@ -99,8 +124,18 @@ struct Source<'a> {
 impl<'a> Source<'a> {
     fn open(files: &'a Files, path: &'a str, metadata: &Metadata) -> sandbar::Result<Self> {
         let generated = metadata.size == 0;
-        let ahead = if generated { files.read_at_most(path, limits::EDIT_BYTES)? } else { Vec::new() };
-        Ok(Self { files, path, position: 0, ahead, generated })
+        let ahead = if generated {
+            files.read_at_most(path, limits::EDIT_BYTES)?
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            files,
+            path,
+            position: 0,
+            ahead,
+            generated,
+        })
     }
 
     /// The first bytes, which stay to be read.
@@ -108,7 +143,10 @@ impl<'a> Source<'a> {
         if self.ahead.is_empty() {
             self.ahead = self.next()?;
         }
-        Ok(self.ahead.get(..len.min(self.ahead.len())).unwrap_or_default())
+        Ok(self
+            .ahead
+            .get(..len.min(self.ahead.len()))
+            .unwrap_or_default())
     }
 
     /// The next bytes; none at the end.
@@ -149,7 +187,7 @@ impl Page {
                 return Ok(page);
             }
             for part in chunk.split_inclusive(|byte| *byte == b'\n') {
-                // Of a line only what is shown is kept, and a little to say how long it is.
+                // A line may go on in the next chunk.
                 line.extend_from_slice(part);
                 if part.ends_with(b"\n") {
                     line.pop();
@@ -192,7 +230,11 @@ impl Page {
     fn show(mut self, path: &str, wanted: Wanted) -> Result<ContentBlock, ToolError> {
         if self.shown == 0 && self.lines > 0 {
             return Err(ToolError::new(
-                format!("argument `offset` is {}, `{path}` has {} lines", wanted.offset, grouped(self.lines)),
+                format!(
+                    "argument `offset` is {}, `{path}` has {} lines",
+                    wanted.offset,
+                    grouped(self.lines)
+                ),
                 "take a smaller offset",
             ));
         }
@@ -201,8 +243,10 @@ impl Page {
         }
         if !self.whole {
             let next = self.lines + 1;
-            let more =
-                format!("[lines {} to {}; there are more, read on with offset {next}]", wanted.offset, self.lines);
+            let more = format!(
+                "[lines {} to {}; there are more, read on with offset {next}]",
+                wanted.offset, self.lines
+            );
             self.text.push_str(&more);
         }
         Ok(ContentBlock::text(self.text))
@@ -215,7 +259,21 @@ fn image_type(start: &[u8]) -> Option<&'static str> {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
         [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
         [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => Some("image/webp"),
         _ => None,
     }
 }
@@ -228,18 +286,27 @@ fn image(
 ) -> Result<ContentBlock, ToolError> {
     let too_large = |size: u64| {
         ToolError::new(
-            format!("image `{path}` has {} bytes, at most {} are shown", grouped(size), grouped(limits::IMAGE_BYTES)),
+            format!(
+                "image `{path}` has {} bytes, at most {} are shown",
+                grouped(size),
+                grouped(limits::IMAGE_BYTES)
+            ),
             "make a smaller copy of it",
         )
     };
     if metadata.size > limits::IMAGE_BYTES {
         return Err(too_large(metadata.size));
     }
-    let bytes = files.read_at_most(path, limits::IMAGE_BYTES).map_err(|error| match error.errno() {
-        Some(Errno::FileTooBig) => too_large(limits::IMAGE_BYTES + 1),
-        _ => error.into(),
-    })?;
-    Ok(ContentBlock::image(base64::prelude::BASE64_STANDARD.encode(bytes), kind))
+    let bytes = files
+        .read_at_most(path, limits::IMAGE_BYTES)
+        .map_err(|error| match error.errno() {
+            Some(Errno::FileTooBig) => too_large(limits::IMAGE_BYTES + 1),
+            _ => error.into(),
+        })?;
+    Ok(ContentBlock::image(
+        base64::prelude::BASE64_STANDARD.encode(bytes),
+        kind,
+    ))
 }
 
 #[cfg(test)]
@@ -256,29 +323,56 @@ mod tests {
         content.as_text().expect("text").text.clone()
     }
 
-    const ALL: Wanted = Wanted { offset: 1, limit: 100, chars: 1000 };
+    const ALL: Wanted = Wanted {
+        offset: 1,
+        limit: 100,
+        chars: 1000,
+    };
 
     #[test]
     fn lines_are_numbered_from_one() {
         let content = page(&["a", "b\r"], ALL).show("f", ALL).expect("lines");
         assert_eq!(text(&content), "     1\ta\n     2\tb\n");
-        assert_eq!(text(&page(&[], ALL).show("f", ALL).expect("nothing")), "[f is empty]");
+        assert_eq!(
+            text(&page(&[], ALL).show("f", ALL).expect("nothing")),
+            "[f is empty]"
+        );
     }
 
     #[test]
     fn a_page_ends_at_the_limit_and_says_where_to_go_on() {
-        let wanted = Wanted { offset: 2, limit: 2, chars: 1000 };
-        let content = page(&["a", "b", "c", "d"], wanted).show("f", wanted).expect("lines");
-        assert_eq!(text(&content), "     2\tb\n     3\tc\n[lines 2 to 3; there are more, read on with offset 4]");
-        let exact = page(&["a", "b", "c"], wanted).show("f", wanted).expect("lines");
+        let wanted = Wanted {
+            offset: 2,
+            limit: 2,
+            chars: 1000,
+        };
+        let content = page(&["a", "b", "c", "d"], wanted)
+            .show("f", wanted)
+            .expect("lines");
+        assert_eq!(
+            text(&content),
+            "     2\tb\n     3\tc\n[lines 2 to 3; there are more, read on with offset 4]"
+        );
+        let exact = page(&["a", "b", "c"], wanted)
+            .show("f", wanted)
+            .expect("lines");
         assert_eq!(text(&exact), "     2\tb\n     3\tc\n");
     }
 
     #[test]
     fn a_page_ends_at_its_size_but_has_one_line_at_least() {
-        let wanted = Wanted { offset: 1, limit: 100, chars: 20 };
-        let content = page(&["aaaa", "bbbb"], wanted).show("f", wanted).expect("lines");
-        assert_eq!(text(&content), "     1\taaaa\n[lines 1 to 1; there are more, read on with offset 2]");
+        let wanted = Wanted {
+            offset: 1,
+            limit: 100,
+            chars: 20,
+        };
+        let content = page(&["aaaa", "bbbb"], wanted)
+            .show("f", wanted)
+            .expect("lines");
+        assert_eq!(
+            text(&content),
+            "     1\taaaa\n[lines 1 to 1; there are more, read on with offset 2]"
+        );
         let long = "x".repeat(50);
         assert!(text(&page(&[&long], wanted).show("f", wanted).expect("a line")).contains(&long));
     }
@@ -286,7 +380,9 @@ mod tests {
     #[test]
     fn an_offset_behind_the_end_is_an_error_with_the_number_of_lines() {
         let wanted = Wanted { offset: 9, ..ALL };
-        let error = page(&["a", "b"], wanted).show("f", wanted).expect_err("too far");
+        let error = page(&["a", "b"], wanted)
+            .show("f", wanted)
+            .expect_err("too far");
         assert!(error.text().contains("`offset` is 9, `f` has 2 lines"));
     }
 

@@ -20,7 +20,14 @@ pub(super) fn definition(session: &Session) -> Tool {
         "file_path": {"type": "string", "description": "Path in the sandbox; a relative one starts at /data/workspace."},
         "content": {"type": "string", "description": "The file's whole text."},
     });
-    tool(session, NAME, description, properties, &["file_path", "content"], Effect::Changes)
+    tool(
+        session,
+        NAME,
+        description,
+        properties,
+        &["file_path", "content"],
+        Effect::Changes,
+    )
 }
 
 pub(super) async fn call(session: &Arc<Session>, arguments: &mut Arguments) -> ToolResult {
@@ -44,6 +51,14 @@ fn write(instance: &Instance, path: &str, content: &[u8]) -> Result<String, Tool
     files.write(path, content)?;
     paths::remember_written(instance, &files, path, content)?;
     let lines = newlines(content) + u64::from(content.last().is_some_and(|byte| *byte != b'\n'));
-    let what = if before.is_some() { "Replaced" } else { "Wrote new file" };
-    Ok(format!("{what} {path}: {} bytes, {} lines", grouped(content.len() as u64), grouped(lines)))
+    let what = if before.is_some() {
+        "Replaced"
+    } else {
+        "Wrote new file"
+    };
+    Ok(format!(
+        "{what} {path}: {} bytes, {} lines",
+        grouped(content.len() as u64),
+        grouped(lines)
+    ))
 }

@@ -19,7 +19,11 @@ pub(crate) async fn serve(session: Session) -> Result<u8, Failure> {
     let transport = EndingTransport::new(server.clone());
     let serving = async {
         match server.clone().serve(transport).await {
-            Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
+            Ok(running) => running
+                .waiting()
+                .await
+                .map(drop)
+                .map_err(|error| error.to_string()),
             // The client went away before it said anything: nothing to serve, nothing wrong.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(error.to_string()),
@@ -43,7 +47,8 @@ struct EndingTransport {
 impl EndingTransport {
     fn new(server: Server) -> Self {
         let (read, write) = stdio_pipes();
-        let lines = AsyncRwTransport::new_server(read, write).with_max_line_length(limits::LINE_BYTES);
+        let lines =
+            AsyncRwTransport::new_server(read, write).with_max_line_length(limits::LINE_BYTES);
         Self { lines, server }
     }
 }

@@ -183,13 +183,7 @@ impl<'a> Twin<'a> {
         self.figure(name, keep, bar, |ours, native| native / ours)
     }
 
-    fn figure(
-        &self,
-        name: &str,
-        keep: usize,
-        bar: Bar,
-        ratio: impl Fn(f64, f64) -> f64,
-    ) -> Figure {
+    fn figure(&self, name: &str, keep: usize, bar: Bar, ratio: impl Fn(f64, f64) -> f64) -> Figure {
         let samples = self.last(keep);
         let (ours, native) = (median(&samples[0]), median(&samples[1]));
         Figure {

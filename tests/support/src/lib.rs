@@ -1,6 +1,7 @@
 //! What the tests and the benches share: engines, sandboxes and hostile guests.
 
 pub mod figure;
+pub mod programs;
 
 use std::sync::OnceLock;
 
@@ -48,9 +49,14 @@ pub fn sandbox_with(change: impl FnOnce(&mut Limits)) -> Sandbox {
 /// # Panics
 /// When it cannot be started.
 #[track_caller]
-#[expect(clippy::panic, reason = "a test whose command does not start has failed")]
+#[expect(
+    clippy::panic,
+    reason = "a test whose command does not start has failed"
+)]
 pub fn bash(sandbox: &Sandbox, script: &str) -> Output {
-    let command = sandbox.bash(script).timeout(std::time::Duration::from_secs(60));
+    let command = sandbox
+        .bash(script)
+        .timeout(std::time::Duration::from_mins(1));
     match command.output_blocking() {
         Ok(output) => output,
         Err(error) => panic!("bash did not start: {error}"),
@@ -72,4 +78,13 @@ pub fn stdout_of(sandbox: &Sandbox, script: &str) -> String {
         output.stderr_text()
     );
     output.stdout_text().trim_end_matches('\n').to_owned()
+}
+
+/// The Rust blocks of the documents, as doc tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/guides/embedding.md")]
+    struct Embedding;
 }

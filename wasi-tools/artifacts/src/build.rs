@@ -21,7 +21,7 @@ pub(crate) fn module_path(binary: &str) -> PathBuf {
         .join(format!("{binary}.wasm"))
 }
 
-/// Compiles all guest programs, or does nothing when no source has changed since the last time.
+/// Compiles all guest programs and those of the tests, or does nothing when no source has changed since the last time.
 ///
 /// # Errors
 /// When a source can't be read or the compiler fails; its own messages are on standard error by then.
@@ -36,31 +36,12 @@ pub(crate) fn build() -> Result<(), String> {
         return Ok(());
     }
     progress::line("compiling the guest programs (the first time takes minutes)");
-    let mut cargo = Command::new("sh");
-    cargo
-        .arg(root().join("wasi-tools/cargo.sh"))
-        .args(["build", "--release"]);
+    let mut arguments = vec!["build", "--release"];
     for program in PROGRAMS {
-        cargo.args(["--bin", program.binary]);
+        arguments.extend(["--bin", program.binary]);
     }
-    // Cargo describes this crate's build to us in variables that would mislead the other cargo.
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_")
-            || text.starts_with("CARGO_MANIFEST")
-            || matches!(&*text, "RUSTUP_TOOLCHAIN" | "CARGO")
-        {
-            cargo.env_remove(&name);
-        }
-    }
-    let status = cargo
-        .status()
-        .map_err(|error| format!("`sh` could not be started: {error}"))?;
-    if !status.success() {
-        return Err(format!(
-            "the guest programs could not be compiled ({status})"
-        ));
-    }
+    script("wasi-tools/cargo.sh", &arguments)?;
+    script("wasi-tools/libc/build-tests.sh", &[])?;
     for program in PROGRAMS {
         let size = fs::metadata(module_path(program.binary))
             .map_err(|error| format!("{}: {error}", program.binary))?
@@ -70,10 +51,36 @@ pub(crate) fn build() -> Result<(), String> {
     fs::write(&stamp, fingerprint).map_err(|error| format!("{}: {error}", stamp.display()))
 }
 
-/// A digest of everything that a guest program is made from: the guest workspace's files and the toolchain's settings.
+/// Runs one of the guest workspace's scripts; what it prints is shown.
+fn script(path: &str, arguments: &[&str]) -> Result<(), String> {
+    let mut command = Command::new("sh");
+    command.arg(root().join(path)).args(arguments);
+    // Cargo describes this crate's build to us in variables that would mislead the other cargo.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        let own = ["CARGO_PKG_", "CARGO_MANIFEST"]
+            .iter()
+            .any(|start| text.starts_with(start));
+        if own || matches!(&*text, "RUSTUP_TOOLCHAIN" | "CARGO") {
+            command.env_remove(&name);
+        }
+    }
+    let status = command
+        .status()
+        .map_err(|error| format!("`sh` could not be started: {error}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{path} failed ({status})"))
+    }
+}
+
+/// A digest of everything that guest programs are made from: the guest workspace's files, those of the tests' guests, and the
+/// toolchain's settings.
 fn fingerprint() -> Result<String, String> {
     let mut files = Vec::new();
     collect(&root().join("wasi-tools"), &mut files)?;
+    collect(&root().join("tests/guests"), &mut files)?;
     files.push(root().join("out/toolchain/env.sh"));
     files.sort();
     let mut digest = Sha256::new();

@@ -44,14 +44,6 @@ pub(crate) const PROGRAMS: &[Program] = &[
         aliases: &[],
     },
     Program {
-        binary: "find",
-        version_of: "findutils",
-        name: "uutils findutils",
-        license: "MIT",
-        source: "https://github.com/uutils/findutils",
-        aliases: &[],
-    },
-    Program {
         binary: "grep",
         version_of: "uu_grep",
         name: "uutils grep",

@@ -6,9 +6,14 @@
 mod chmod;
 mod chown;
 mod cli;
+mod dd;
+mod df;
+mod du;
 mod duration;
 mod env;
+mod find;
 mod format;
+mod glob;
 mod id;
 mod install;
 mod kill;
@@ -19,18 +24,22 @@ mod mktemp;
 mod mode;
 mod nice;
 mod nohup;
-mod pattern;
 mod pgrep;
 mod proc;
 mod program;
 mod ps;
 mod quote;
+mod regex;
 mod size;
 mod sleep;
 mod stat;
+mod sync;
+mod tac;
+mod tail;
 mod tee;
 mod test;
 mod text;
+mod time;
 mod timeout;
 mod uname;
 mod users;
@@ -38,6 +47,12 @@ mod which;
 mod xargs;
 
 use std::ffi::OsString;
+
+#[cfg(not(target_os = "wasi"))]
+use sandbar_guest::{
+    Signal,
+    signal::{self, Disposition},
+};
 
 /// One utility: its name, and what runs it with `argv` (`argv[0]` included) and returns the exit status.
 pub type Applet = (&'static str, fn(Vec<OsString>) -> i32);
@@ -49,8 +64,12 @@ pub const APPLETS: &[Applet] = &[
     ("chgrp", chown::chgrp),
     ("chmod", chmod::main),
     ("chown", chown::main),
+    ("dd", dd::main),
+    ("df", df::main),
     ("dir", ls::dir),
+    ("du", du::main),
     ("env", env::main),
+    ("find", find::main),
     ("groups", id::groups),
     ("hostname", uname::hostname),
     ("id", id::main),
@@ -69,8 +88,12 @@ pub const APPLETS: &[Applet] = &[
     ("ps", ps::main),
     ("sleep", sleep::main),
     ("stat", stat::main),
+    ("sync", sync::main),
+    ("tac", tac::main),
+    ("tail", tail::main),
     ("tee", tee::main),
     ("test", test::main),
+    ("time", time::main),
     ("timeout", timeout::main),
     ("uname", uname::main),
     ("vdir", ls::vdir),
@@ -93,5 +116,8 @@ pub const NAMES: [&str; APPLETS.len()] = {
 /// Runs the utility `name` with `args` (`argv[0]` included); `None` when it is not one of these.
 pub fn run(name: &str, args: Vec<OsString>) -> Option<i32> {
     let (_, main) = APPLETS.iter().find(|applet| applet.0 == name)?;
+    // Rust's runtime ignores it natively, which tools must not do and would hand to the programs that they start.
+    #[cfg(not(target_os = "wasi"))]
+    let _always_possible = signal::action(Signal::PIPE, Disposition::Default);
     Some(main(args))
 }

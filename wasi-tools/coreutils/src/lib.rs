@@ -37,10 +37,20 @@ pub struct Module {
 }
 
 /// Ours, and the small ones that a shell calls all the time.
-pub const BASE: Module = Module { name: "coreutils-base", own: &applets::NAMES, upstream: upstream::BASE, other: None };
+pub const BASE: Module = Module {
+    name: "coreutils-base",
+    own: &applets::NAMES,
+    upstream: upstream::BASE,
+    other: None,
+};
 
 /// The larger and rarer ones.
-pub const FULL: Module = Module { name: "coreutils", own: &[], upstream: upstream::FULL, other: Some("coreutils-base") };
+pub const FULL: Module = Module {
+    name: "coreutils",
+    own: &[],
+    upstream: upstream::FULL,
+    other: Some("coreutils-base"),
+};
 
 impl Module {
     /// Runs the utility that `argv[0]` names, or `argv[1]` when the module is called by its own name.
@@ -48,13 +58,19 @@ impl Module {
     /// Returns the exit status: the utility's, 1 when there is none of that name.
     pub fn run(&self) -> i32 {
         let mut arguments: Vec<OsString> = std::env::args_os().collect();
-        let mut name = arguments.first().map_or_else(String::new, |called| file_name(called));
+        let mut name = arguments
+            .first()
+            .map_or_else(String::new, |called| file_name(called));
         if name == self.name {
             arguments.remove(0);
             uucore::set_utility_is_second_arg();
             name = match arguments.first() {
                 Some(first) => first.to_string_lossy().into_owned(),
-                None => return fail(&format!("{name}: missing argument; `{name} --list` shows the utilities")),
+                None => {
+                    return fail(&format!(
+                        "{name}: missing argument; `{name} --list` shows the utilities"
+                    ));
+                }
             };
             if name == "--list" {
                 return self.list();
@@ -69,12 +85,28 @@ impl Module {
         }
         let Some(utility) = self.upstream.iter().find(|utility| utility.name == name) else {
             if let Some(other) = self.other {
-                let argv = std::iter::once(other.as_bytes()).chain(arguments.iter().map(|one| one.as_encoded_bytes()));
-                let error = Spawn::new(other).search(true).all_fds(true).args(argv).exec();
-                return fail(&format!("{}: `{other}` could not be started: {error}", self.name));
+                let argv = std::iter::once(other.as_bytes())
+                    .chain(arguments.iter().map(|one| one.as_encoded_bytes()));
+                let error = Spawn::new(other)
+                    .search(true)
+                    .all_fds(true)
+                    .args(argv)
+                    .exec();
+                return fail(&format!(
+                    "{}: `{other}` could not be started: {error}",
+                    self.name
+                ));
             }
-            return fail(&format!("{}: unknown utility `{name}`; `{} --list` shows all", self.name, self.name));
+            return fail(&format!(
+                "{}: unknown utility `{name}`; `{} --list` shows all",
+                self.name, self.name
+            ));
         };
+        if let Some(option) = unsupported(name, &arguments) {
+            return fail(&format!(
+                "{name}: option '{option}' is not supported in a sandbox"
+            ));
+        }
         // Parsing the messages takes as long as the rest of such a small program, and without arguments these two have none.
         let silent = matches!(utility.name, "true" | "false") && arguments.len() == 1;
         if !silent && let Err(error) = uucore::locale::setup_localization(messages(utility.name)) {
@@ -85,7 +117,12 @@ impl Module {
 
     fn list(&self) -> i32 {
         let mut names: Vec<&str> = self
-            .upstream.iter().map(|utility| utility.name).chain(self.own.iter().copied()).collect();
+            .upstream
+            .iter()
+            .map(|utility| utility.name)
+            .filter(|name| !applets::NAMES.contains(name))
+            .chain(self.own.iter().copied())
+            .collect();
         names.sort_unstable();
         names.dedup();
         match writeln!(io::stdout(), "{}", names.join("\n")) {
@@ -93,6 +130,22 @@ impl Module {
             Err(error) => fail(&format!("{}: standard output: {error}", self.name)),
         }
     }
+}
+
+/// The option among `arguments` that this utility can't do here. Abbreviations count, as for upstream.
+fn unsupported(utility: &str, arguments: &[OsString]) -> Option<&'static str> {
+    let given = arguments
+        .iter()
+        .filter_map(|one| one.to_str())
+        .take_while(|one| *one != "--");
+    let names: Vec<&str> = given
+        .filter_map(|one| one.split('=').next())
+        .filter(|name| name.len() > 4)
+        .collect();
+    upstream::UNSUPPORTED
+        .iter()
+        .find(|(of, option)| *of == utility && names.iter().any(|name| option.starts_with(name)))
+        .map(|(_, option)| *option)
 }
 
 /// The name under which the messages of a utility are filed.
@@ -105,7 +158,11 @@ fn messages(utility: &str) -> &str {
 }
 
 fn file_name(called: &OsStr) -> String {
-    Path::new(called).file_name().unwrap_or(called).to_string_lossy().into_owned()
+    Path::new(called)
+        .file_name()
+        .unwrap_or(called)
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Prints a line on standard error and returns the status for it. There is nobody to tell when even that fails.

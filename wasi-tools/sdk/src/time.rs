@@ -83,6 +83,20 @@ impl DateTime {
     }
 }
 
+/// Seconds since 1970-01-01 00:00 UTC of a date (year, month, day) and a time (hour, minute, second) in `zone`.
+///
+/// A time that summer time skips or repeats is one of the two that are next to it.
+pub fn seconds_of(zone: &Zone, date: [i64; 3], clock: [i64; 3]) -> i64 {
+    let [year, month, day] = date.map(|part| part.clamp(-1_000_000, 1_000_000));
+    let [hour, minute, second] = clock.map(|part| part.clamp(-1_000_000, 1_000_000));
+    let months = year * 12 + month - 1;
+    let days = days_from_civil(months.div_euclid(12), months.rem_euclid(12) + 1, 1) + day - 1;
+    let local = days * DAY + hour * 3600 + minute * 60 + second;
+    // The offset depends on the moment that is sought: the second guess is right except in the hour of a change.
+    let guess = local - i64::from(zone.offset_at(local).seconds);
+    local - i64::from(zone.offset_at(guess).seconds)
+}
+
 /// Years of 400 years each, and days in them: the Gregorian calendar's period.
 const ERA_DAYS: i64 = 146_097;
 
@@ -133,5 +147,12 @@ mod tests {
             (date.year, date.month, date.day, date.weekday, date.year_day),
             (2000, 2, 29, 2, 59)
         );
+        let berlin = Zone::named("CET-1CEST,M3.5.0,M10.5.0/3");
+        for seconds in (1_700_000_000..1_800_000_000).step_by(1_234_567) {
+            let date = DateTime::new(&berlin, seconds);
+            let clock = [date.hour, date.minute, date.second];
+            let day = [date.year, date.month, date.day];
+            assert_eq!(seconds_of(&berlin, day, clock), seconds);
+        }
     }
 }

@@ -12,16 +12,20 @@ pub(crate) enum Expr {
     Dollar(Bytes),
     /// Name and text of the subscript.
     Element(Bytes, Bytes),
-    Unary(Unary, Box<Expr>),
-    Binary(Binary, Box<Expr>, Box<Expr>),
-    And(Box<Expr>, Box<Expr>),
-    Or(Box<Expr>, Box<Expr>),
-    Choice(Box<Expr>, Box<Expr>, Box<Expr>),
-    Comma(Box<Expr>, Box<Expr>),
+    Unary(Unary, Box<Self>),
+    Binary(Binary, Box<Self>, Box<Self>),
+    And(Box<Self>, Box<Self>),
+    Or(Box<Self>, Box<Self>),
+    Choice(Box<Self>, Box<Self>, Box<Self>),
+    Comma(Box<Self>, Box<Self>),
     /// An assignment with the operator that is applied first, if any.
-    Assign(Option<Binary>, Box<Expr>, Box<Expr>),
+    Assign(Option<Binary>, Box<Self>, Box<Self>),
     /// `++` and `--`: by how much, and whether the old value is the result.
-    Step { target: Box<Expr>, by: i64, old: bool },
+    Step {
+        target: Box<Self>,
+        by: i64,
+        old: bool,
+    },
 }
 
 /// Operators with one operand.
@@ -78,7 +82,12 @@ type Step<T> = Result<T, ArithError>;
 
 /// Parses `text`; an empty expression is 0.
 pub(crate) fn parse(text: &[u8]) -> Step<Expr> {
-    let mut parser = ArithParser { text, at: 0, last: 0, depth: 0 };
+    let mut parser = ArithParser {
+        text,
+        at: 0,
+        last: 0,
+        depth: 0,
+    };
     parser.blanks();
     if parser.at == text.len() {
         return Ok(Expr::Number(0));
@@ -89,7 +98,12 @@ pub(crate) fn parse(text: &[u8]) -> Step<Expr> {
         let rest = &text[parser.at..];
         let invalid = !is_name_byte(rest[0]) && !b"+-*/%()<>=!&|^~?:,$'\"".contains(&rest[0]);
         return Err(ArithError {
-            message: if invalid { "syntax error: invalid arithmetic operator" } else { "syntax error in expression" }.into(),
+            message: if invalid {
+                "syntax error: invalid arithmetic operator"
+            } else {
+                "syntax error in expression"
+            }
+            .into(),
             token: rest.to_vec(),
         });
     }
@@ -102,10 +116,19 @@ const LEVELS: [&[(&[u8], Binary)]; 8] = [
     &[(b"^", Binary::BitXor)],
     &[(b"&", Binary::BitAnd)],
     &[(b"==", Binary::Eq), (b"!=", Binary::Ne)],
-    &[(b"<=", Binary::Le), (b">=", Binary::Ge), (b"<", Binary::Lt), (b">", Binary::Gt)],
+    &[
+        (b"<=", Binary::Le),
+        (b">=", Binary::Ge),
+        (b"<", Binary::Lt),
+        (b">", Binary::Gt),
+    ],
     &[(b"<<", Binary::Shl), (b">>", Binary::Shr)],
     &[(b"+", Binary::Add), (b"-", Binary::Sub)],
-    &[(b"*", Binary::Mul), (b"/", Binary::Div), (b"%", Binary::Rem)],
+    &[
+        (b"*", Binary::Mul),
+        (b"/", Binary::Div),
+        (b"%", Binary::Rem),
+    ],
 ];
 
 const ASSIGNMENTS: [(&[u8], Option<Binary>); 11] = [
@@ -135,8 +158,15 @@ impl<'a> ArithParser<'a> {
     }
 
     fn fail<T>(&self, message: &str) -> Step<T> {
-        let from = if self.at < self.text.len() { self.at } else { self.last };
-        Err(ArithError { message: message.into(), token: self.text[from..].to_vec() })
+        let from = if self.at < self.text.len() {
+            self.at
+        } else {
+            self.last
+        };
+        Err(ArithError {
+            message: message.into(),
+            token: self.text[from..].to_vec(),
+        })
     }
 
     fn take(&mut self, token: &[u8]) -> bool {
@@ -171,7 +201,9 @@ impl<'a> ArithParser<'a> {
         self.nest()?;
         let left = self.choice()?;
         let rest = self.rest();
-        let found = ASSIGNMENTS.iter().find(|(token, op)| rest.starts_with(token) && !(op.is_none() && rest.starts_with(b"==")));
+        let found = ASSIGNMENTS.iter().find(|(token, op)| {
+            rest.starts_with(token) && !(op.is_none() && rest.starts_with(b"=="))
+        });
         if let Some((token, op)) = found {
             if !matches!(left, Expr::Variable(_) | Expr::Element(..)) {
                 return self.fail("attempted assignment to non-variable");
@@ -203,7 +235,11 @@ impl<'a> ArithParser<'a> {
         self.nest()?;
         let no = self.assignment()?;
         self.depth -= 1;
-        Ok(Expr::Choice(Box::new(condition), Box::new(yes), Box::new(no)))
+        Ok(Expr::Choice(
+            Box::new(condition),
+            Box::new(yes),
+            Box::new(no),
+        ))
     }
 
     fn or(&mut self) -> Step<Expr> {
@@ -234,15 +270,19 @@ impl<'a> ArithParser<'a> {
                     let next = rest.get(token.len()).copied();
                     match (token[0], next) {
                         // `&&`, `||`, `**` and the assignments are other operators.
-                        (b'|', Some(b'|' | b'=')) | (b'&', Some(b'&' | b'=')) | (b'*', Some(b'*')) => false,
+                        (b'|', Some(b'|' | b'='))
+                        | (b'&', Some(b'&' | b'='))
+                        | (b'*', Some(b'*'))
+                        | (b'^' | b'+' | b'-' | b'*' | b'/' | b'%', Some(b'=')) => false,
                         (b'<' | b'>', Some(n)) if token.len() == 1 => n != token[0] && n != b'=',
                         (b'<' | b'>', Some(b'=')) => token[1] == b'=',
-                        (b'^' | b'+' | b'-' | b'*' | b'/' | b'%', Some(b'=')) => false,
                         _ => true,
                     }
                 }
             });
-            let Some(&(token, op)) = found else { return Ok(left) };
+            let Some(&(token, op)) = found else {
+                return Ok(left);
+            };
             self.take(token);
             let right = self.binary(level + 1)?;
             left = Expr::Binary(op, Box::new(left), Box::new(right));
@@ -255,7 +295,11 @@ impl<'a> ArithParser<'a> {
             self.nest()?;
             let exponent = self.power()?;
             self.depth -= 1;
-            return Ok(Expr::Binary(Binary::Pow, Box::new(base), Box::new(exponent)));
+            return Ok(Expr::Binary(
+                Binary::Pow,
+                Box::new(base),
+                Box::new(exponent),
+            ));
         }
         Ok(base)
     }
@@ -274,7 +318,11 @@ impl<'a> ArithParser<'a> {
                     self.last = self.at;
                     self.at += 2;
                     let target = Box::new(self.primary()?);
-                    Expr::Step { target, by, old: false }
+                    Expr::Step {
+                        target,
+                        by,
+                        old: false,
+                    }
                 } else {
                     // `--3` is two signs.
                     self.sign()?
@@ -304,7 +352,11 @@ impl<'a> ArithParser<'a> {
         if matches!(expr, Expr::Variable(_) | Expr::Element(..)) {
             for (token, by) in [(&b"++"[..], 1), (b"--", -1)] {
                 if self.take(token) {
-                    return Ok(Expr::Step { target: Box::new(expr), by, old: true });
+                    return Ok(Expr::Step {
+                        target: Box::new(expr),
+                        by,
+                        old: true,
+                    });
                 }
             }
         }
@@ -326,13 +378,20 @@ impl<'a> ArithParser<'a> {
         let start = self.at;
         self.last = start;
         if b.is_ascii_digit() {
-            while self.text.get(self.at).is_some_and(|&b| is_name_byte(b) || b == b'#' || b == b'@') {
+            while self
+                .text
+                .get(self.at)
+                .is_some_and(|&b| is_name_byte(b) || b == b'#' || b == b'@')
+            {
                 self.at += 1;
             }
             let token = &self.text[start..self.at];
             return match number(token) {
                 Ok(value) => Ok(Expr::Number(value)),
-                Err(message) => Err(ArithError { message: message.into(), token: self.text[start..].to_vec() }),
+                Err(message) => Err(ArithError {
+                    message: message.into(),
+                    token: self.text[start..].to_vec(),
+                }),
             };
         }
         if b == b'$' {
@@ -362,7 +421,12 @@ impl<'a> ArithParser<'a> {
         let mut end = open;
         while depth > 0 {
             match self.text.get(end) {
-                None => return Err(ArithError { message: "bad array subscript".into(), token: self.text[start..].to_vec() }),
+                None => {
+                    return Err(ArithError {
+                        message: "bad array subscript".into(),
+                        token: self.text[start..].to_vec(),
+                    });
+                }
                 Some(b'[') => depth += 1,
                 Some(b']') => depth -= 1,
                 _ => {}
@@ -377,7 +441,9 @@ impl<'a> ArithParser<'a> {
 /// The value of an integer constant: decimal, `0` octal, `0x`, or `base#digits`.
 pub(crate) fn number(token: &[u8]) -> Result<i64, &'static str> {
     let (base, digits) = if let Some(hash) = token.iter().position(|&b| b == b'#') {
-        let base = decimal(&token[..hash]).filter(|base| (2..=64).contains(base)).ok_or("invalid arithmetic base")?;
+        let base = decimal(&token[..hash])
+            .filter(|base| (2..=64).contains(base))
+            .ok_or("invalid arithmetic base")?;
         if hash + 1 == token.len() {
             return Err("invalid integer constant");
         }

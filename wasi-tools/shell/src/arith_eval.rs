@@ -40,12 +40,20 @@ impl Shell {
             let simple = text.parts.iter().all(|part| match part {
                 Part::Lit(_) => true,
                 Part::Param(param) => {
-                    matches!((&param.name, &param.op), (ParamName::Variable(_), ParamOp::None)) && param.index.is_none() && !param.indirect
+                    matches!(
+                        (&param.name, &param.op),
+                        (ParamName::Variable(_), ParamOp::None)
+                    ) && param.index.is_none()
+                        && !param.indirect
                 }
                 _ => false,
             });
             let plain = !text.raw.iter().any(|b| matches!(b, b'"' | b'\\' | b'\''));
-            if simple && plain { parse(&text.raw).ok().map(Rc::new) } else { None }
+            if simple && plain {
+                parse(&text.raw).ok().map(Rc::new)
+            } else {
+                None
+            }
         });
         if let Some(expr) = cached.clone()
             && self.dollars_are_numbers(&expr)
@@ -84,7 +92,10 @@ impl Shell {
         match fail {
             Fail::Flow(flow) => flow,
             Fail::Arith(error) => {
-                let start = text.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(0);
+                let start = text
+                    .iter()
+                    .position(|b| !b.is_ascii_whitespace())
+                    .unwrap_or(0);
                 let mut line = Bytes::new();
                 if let Some(command) = command {
                     line.extend(command.bytes());
@@ -111,12 +122,20 @@ impl Shell {
             Expr::Number(_) | Expr::Variable(_) => true,
             // A subscript is text that is expanded on its own.
             Expr::Element(_, index) => !index.contains(&b'$'),
-            Expr::Dollar(name) => self.get(name).is_some_and(|value| small_decimal(&value).is_some_and(|number| number >= 0)),
+            Expr::Dollar(name) => self
+                .get(name)
+                .is_some_and(|value| small_decimal(&value).is_some_and(|number| number >= 0)),
             Expr::Unary(_, a) | Expr::Step { target: a, .. } => self.dollars_are_numbers(a),
-            Expr::Binary(_, a, b) | Expr::And(a, b) | Expr::Or(a, b) | Expr::Comma(a, b) | Expr::Assign(_, a, b) => {
-                self.dollars_are_numbers(a) && self.dollars_are_numbers(b)
+            Expr::Binary(_, a, b)
+            | Expr::And(a, b)
+            | Expr::Or(a, b)
+            | Expr::Comma(a, b)
+            | Expr::Assign(_, a, b) => self.dollars_are_numbers(a) && self.dollars_are_numbers(b),
+            Expr::Choice(a, b, c) => {
+                self.dollars_are_numbers(a)
+                    && self.dollars_are_numbers(b)
+                    && self.dollars_are_numbers(c)
             }
-            Expr::Choice(a, b, c) => self.dollars_are_numbers(a) && self.dollars_are_numbers(b) && self.dollars_are_numbers(c),
         }
     }
 
@@ -199,13 +218,18 @@ impl Shell {
         self.nested_arith += 1;
         if self.nested_arith > MAX_RECURSION {
             self.nested_arith -= 1;
-            return Err(Fail::Arith(ArithError { message: "expression recursion level exceeded".into(), token: text.to_vec() }));
+            return Err(Fail::Arith(ArithError {
+                message: "expression recursion level exceeded".into(),
+                token: text.to_vec(),
+            }));
         }
         let value = self.arith_try(&text);
         self.nested_arith -= 1;
         match value {
             // The message shows the variable's text, not the expression that names it.
-            Err(Fail::Arith(error)) if self.nested_arith == 0 => Err(Fail::Flow(self.arith_failed(Fail::Arith(error), &text, None))),
+            Err(Fail::Arith(error)) if self.nested_arith == 0 => Err(Fail::Flow(
+                self.arith_failed(Fail::Arith(error), &text, None),
+            )),
             other => other,
         }
     }
@@ -224,7 +248,14 @@ impl Shell {
             let text = self.expand_subscript_text(index)?;
             return Ok(Key::Text(text));
         }
-        let text = if index.iter().any(|b| matches!(b, b'$' | b'`' | b'"' | b'\'')) { self.expand_subscript_text(index)? } else { index.to_vec() };
+        let text = if index
+            .iter()
+            .any(|b| matches!(b, b'$' | b'`' | b'"' | b'\''))
+        {
+            self.expand_subscript_text(index)?
+        } else {
+            index.to_vec()
+        };
         Ok(Key::Index(self.arith_try(&text)?))
     }
 
@@ -262,7 +293,12 @@ fn small_decimal(text: &[u8]) -> Option<i64> {
 }
 
 fn apply(op: Binary, a: i64, b: i64) -> Value {
-    let error = |message: &str| Err(Fail::Arith(ArithError { message: message.into(), token: b.to_string().into_bytes() }));
+    let error = |message: &str| {
+        Err(Fail::Arith(ArithError {
+            message: message.into(),
+            token: b.to_string().into_bytes(),
+        }))
+    };
     let shift = u32::try_from(b & 63).unwrap_or(0);
     Ok(match op {
         Binary::Add => a.wrapping_add(b),

@@ -63,16 +63,42 @@ pub(crate) enum Kind {
     Simple(Simple),
     Subshell(Script),
     Group(Script),
-    If { arms: Vec<(Script, Script)>, otherwise: Option<Script> },
-    While { until: bool, condition: Script, body: Script },
-    For { name: Bytes, words: Option<Vec<Word>>, body: Script },
-    ForArith { init: ArithText, condition: ArithText, step: ArithText, body: Script },
-    Select { name: Bytes, words: Option<Vec<Word>>, body: Script },
-    Case { word: Word, arms: Vec<CaseArm> },
+    If {
+        arms: Vec<(Script, Script)>,
+        otherwise: Option<Script>,
+    },
+    While {
+        until: bool,
+        condition: Script,
+        body: Script,
+    },
+    For {
+        name: Bytes,
+        words: Option<Vec<Word>>,
+        body: Script,
+    },
+    ForArith {
+        init: ArithText,
+        condition: ArithText,
+        step: ArithText,
+        body: Script,
+    },
+    Select {
+        name: Bytes,
+        words: Option<Vec<Word>>,
+        body: Script,
+    },
+    Case {
+        word: Word,
+        arms: Vec<CaseArm>,
+    },
     Cond(Cond),
     Arith(ArithText),
     Function(Rc<FunctionDef>),
-    Coproc { name: Option<Bytes>, body: Box<Command> },
+    Coproc {
+        name: Option<Bytes>,
+        body: Box<Command>,
+    },
 }
 
 /// `name=value… word…`
@@ -132,10 +158,10 @@ pub(crate) enum Cond {
     Unary(u8, Word),
     /// The operator as written, e.g. `==`, `-nt`, `=~`.
     Binary(Bytes, Word, Word),
-    Not(Box<Cond>),
-    And(Box<Cond>, Box<Cond>),
-    Or(Box<Cond>, Box<Cond>),
-    Paren(Box<Cond>),
+    Not(Box<Self>),
+    And(Box<Self>, Box<Self>),
+    Or(Box<Self>, Box<Self>),
+    Paren(Box<Self>),
 }
 
 /// A function definition.
@@ -211,7 +237,7 @@ pub(crate) enum Part {
     /// Text that was quoted.
     Quoted(Rc<[u8]>),
     /// `"…"`
-    Double(Rc<[Part]>),
+    Double(Rc<[Self]>),
     /// `~name`, only where the tilde is special.
     Tilde(Rc<[u8]>),
     Param(Rc<Param>),
@@ -296,18 +322,43 @@ pub(crate) enum SubstKind {
 pub(crate) enum ParamOp {
     None,
     Length,
-    Presence { kind: Presence, colon: bool, word: Word },
-    RemovePrefix { longest: bool, pattern: Word },
-    RemoveSuffix { longest: bool, pattern: Word },
-    Subst { kind: SubstKind, pattern: Word, with: Word },
+    Presence {
+        kind: Presence,
+        colon: bool,
+        word: Word,
+    },
+    RemovePrefix {
+        longest: bool,
+        pattern: Word,
+    },
+    RemoveSuffix {
+        longest: bool,
+        pattern: Word,
+    },
+    Subst {
+        kind: SubstKind,
+        pattern: Word,
+        with: Word,
+    },
     /// `^`, `,` or `~`; `all` when doubled.
-    Case { op: u8, all: bool, pattern: Word },
-    Slice { offset: ArithText, length: Option<ArithText> },
+    Case {
+        op: u8,
+        all: bool,
+        pattern: Word,
+    },
+    Slice {
+        offset: ArithText,
+        length: Option<ArithText>,
+    },
     Transform(u8),
     /// `${!prefix@}` and `${!prefix*}`
-    Names { star: bool },
+    Names {
+        star: bool,
+    },
     /// `${!name[@]}` and `${!name[*]}`
-    Keys { star: bool },
+    Keys {
+        star: bool,
+    },
     /// Not a parameter expansion at all: an error when it is expanded.
     Bad,
 }
@@ -316,7 +367,12 @@ impl Word {
     /// A word that stands for exactly `text`, quoted.
     pub(crate) fn literal(text: &[u8]) -> Self {
         let text: Rc<[u8]> = text.into();
-        Self { parts: vec![Part::Quoted(text.clone())], raw: text, brace: false, assign: None }
+        Self {
+            parts: vec![Part::Quoted(text.clone())],
+            raw: text,
+            brace: false,
+            assign: None,
+        }
     }
 
     /// The text, if the word is one piece of unquoted text.

@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use crate::ast::{Bytes, Part};
+use crate::ast::{Bytes, Param, ParamName, ParamOp, Part};
+use crate::parser::is_name_byte;
 
 /// Words above which an expansion is refused.
 const MAX_WORDS: usize = 1 << 20;
@@ -14,7 +15,10 @@ enum Atom {
 }
 
 /// The words that the parts expand to; `Some(None)` when no brace expands, `None` when there would be too many.
-#[expect(clippy::option_option, reason = "the two outcomes besides words differ")]
+#[expect(
+    clippy::option_option,
+    reason = "the two outcomes besides words differ"
+)]
 pub(crate) fn expand(parts: &[Part]) -> Option<Option<Vec<Vec<Part>>>> {
     let atoms: Vec<Atom> = parts
         .iter()
@@ -52,7 +56,17 @@ fn join(atoms: Vec<Atom>) -> Vec<Part> {
     };
     for atom in atoms {
         match atom {
-            Atom::Byte(b) => text.push(b),
+            Atom::Byte(b) => {
+                if text.is_empty()
+                    && is_name_byte(b)
+                    && let Some(longer) = parts.last().and_then(|part| lengthened(part, b))
+                {
+                    parts.pop();
+                    parts.push(longer);
+                } else {
+                    text.push(b);
+                }
+            }
             Atom::Part(part) => {
                 flush(&mut text, &mut parts);
                 parts.push(part);
@@ -61,6 +75,27 @@ fn join(atoms: Vec<Atom>) -> Vec<Part> {
     }
     flush(&mut text, &mut parts);
     parts
+}
+
+/// `$name` with one more byte: bash expands braces in the text, before it looks for parameters.
+fn lengthened(part: &Part, b: u8) -> Option<Part> {
+    let Part::Param(param) = part else {
+        return None;
+    };
+    let ParamName::Variable(name) = &param.name else {
+        return None;
+    };
+    if param.raw.get(1) == Some(&b'{') {
+        return None;
+    }
+    let raw: Rc<[u8]> = [&*param.raw, &[b]].concat().into();
+    Some(Part::Param(Rc::new(Param {
+        name: ParamName::Variable([name.as_slice(), &[b]].concat()),
+        index: None,
+        indirect: false,
+        op: ParamOp::None,
+        raw,
+    })))
 }
 
 fn byte(atom: &Atom) -> Option<u8> {
@@ -75,9 +110,15 @@ fn words_of(atoms: &[Atom], budget: &mut usize, depth: u32) -> Option<Vec<Vec<At
         return None;
     }
     let mut from = 0;
-    while let Some(open) = atoms[from..].iter().position(|a| byte(a) == Some(b'{')).map(|n| n + from) {
+    while let Some(open) = atoms[from..]
+        .iter()
+        .position(|a| byte(a) == Some(b'{'))
+        .map(|n| n + from)
+    {
         from = open + 1;
-        let Some((close, commas)) = matching(atoms, open) else { continue };
+        let Some((close, commas)) = matching(atoms, open) else {
+            continue;
+        };
         let inner = &atoms[open + 1..close];
         let middles = if commas.is_empty() {
             match sequence(inner, budget) {
@@ -131,8 +172,12 @@ fn matching(atoms: &[Atom], open: usize) -> Option<(usize, Vec<usize>)> {
 /// `x..y` or `x..y..step`.
 #[expect(clippy::option_option, reason = "as in `expand`")]
 fn sequence(inner: &[Atom], budget: &mut usize) -> Option<Option<Vec<Vec<Atom>>>> {
-    let Some(text) = inner.iter().map(byte).collect::<Option<Bytes>>() else { return Some(None) };
-    let Ok(text) = String::from_utf8(text) else { return Some(None) };
+    let Some(text) = inner.iter().map(byte).collect::<Option<Bytes>>() else {
+        return Some(None);
+    };
+    let Ok(text) = String::from_utf8(text) else {
+        return Some(None);
+    };
     let pieces: Vec<&str> = text.split("..").collect();
     let (first, last, step) = match pieces.as_slice() {
         [first, last] => (*first, *last, 0),
@@ -151,16 +196,26 @@ fn sequence(inner: &[Atom], budget: &mut usize) -> Option<Option<Vec<Vec<Atom>>>
         let atom = |n: i64| {
             let b = u8::try_from(n).unwrap_or(b'?');
             // Between the two alphabets lie characters that must not act.
-            vec![if b.is_ascii_alphabetic() { Atom::Byte(b) } else { Atom::Part(Part::Quoted(Rc::from([b].as_slice()))) }]
+            vec![if b.is_ascii_alphabetic() {
+                Atom::Byte(b)
+            } else {
+                Atom::Part(Part::Quoted(Rc::from([b].as_slice())))
+            }]
         };
         return Some(Some(words.into_iter().map(atom).collect()));
     }
-    let (Ok(from), Ok(to)) = (first.parse::<i64>(), last.parse::<i64>()) else { return Some(None) };
+    let (Ok(from), Ok(to)) = (first.parse::<i64>(), last.parse::<i64>()) else {
+        return Some(None);
+    };
     let padded = |text: &str| {
         let digits = text.trim_start_matches(['-', '+']);
         digits.len() > 1 && digits.starts_with('0')
     };
-    let width = if padded(first) || padded(last) { first.len().max(last.len()) } else { 0 };
+    let width = if padded(first) || padded(last) {
+        first.len().max(last.len())
+    } else {
+        0
+    };
     let words = numbers(from, to, step, budget)?;
     let word = |n: i64| {
         let text = format!("{n:0width$}");
@@ -171,14 +226,20 @@ fn sequence(inner: &[Atom], budget: &mut usize) -> Option<Option<Vec<Vec<Atom>>>
 
 fn numbers(from: i64, to: i64, step: i64, budget: &mut usize) -> Option<Vec<i64>> {
     let step = step.unsigned_abs().max(1);
-    let count = usize::try_from(from.abs_diff(to) / step).ok()?.checked_add(1)?;
+    let count = usize::try_from(from.abs_diff(to) / step)
+        .ok()?
+        .checked_add(1)?;
     *budget = budget.checked_sub(count)?;
     let step = i64::try_from(step).ok()?;
     let mut all = Vec::with_capacity(count);
     let mut value = from;
     for _ in 0..count {
         all.push(value);
-        value = if from <= to { value.wrapping_add(step) } else { value.wrapping_sub(step) };
+        value = if from <= to {
+            value.wrapping_add(step)
+        } else {
+            value.wrapping_sub(step)
+        };
     }
     Some(all)
 }

@@ -20,7 +20,6 @@ use crate::shell::{Exec, Shell};
 pub(crate) use control::run_file;
 pub(crate) use declare::unset_variable;
 
-
 /// A command that the shell runs itself.
 #[derive(Debug)]
 pub(crate) struct Builtin {
@@ -32,12 +31,30 @@ pub(crate) struct Builtin {
     pub(crate) usage: &'static str,
 }
 
-const fn builtin(name: &'static str, run: fn(&mut Shell, &[Bytes]) -> Exec, usage: &'static str) -> Builtin {
-    Builtin { name, run, special: false, usage }
+const fn builtin(
+    name: &'static str,
+    run: fn(&mut Shell, &[Bytes]) -> Exec,
+    usage: &'static str,
+) -> Builtin {
+    Builtin {
+        name,
+        run,
+        special: false,
+        usage,
+    }
 }
 
-const fn special(name: &'static str, run: fn(&mut Shell, &[Bytes]) -> Exec, usage: &'static str) -> Builtin {
-    Builtin { name, run, special: true, usage }
+const fn special(
+    name: &'static str,
+    run: fn(&mut Shell, &[Bytes]) -> Exec,
+    usage: &'static str,
+) -> Builtin {
+    Builtin {
+        name,
+        run,
+        special: true,
+        usage,
+    }
 }
 
 /// All builtins, sorted by name.
@@ -52,37 +69,85 @@ pub(crate) static BUILTINS: &[Builtin] = &[
     builtin("caller", misc::caller, "[expr]"),
     builtin("cd", directory::cd, "[-L|[-P [-e]] [-@]] [dir]"),
     builtin("command", misc::command, "[-pVv] command [arg ...]"),
-    builtin("compgen", misc::compgen, "[-abcdefgjksuv] [-o option] [-A action] [-G globpat] [-W wordlist] [-F function] [-C command] [-X filterpat] [-P prefix] [-S suffix] [word]"),
+    builtin(
+        "compgen",
+        misc::compgen,
+        "[-abcdefgjksuv] [-o option] [-A action] [-G globpat] [-W wordlist] [-F function] [-C command] [-X filterpat] [-P prefix] [-S suffix] [word]",
+    ),
     special("continue", control::continue_, "[n]"),
-    builtin("declare", declare::declare, "[-aAfFgiIlnrtux] [name[=value] ...] or declare -p [-aAfFilnrtux] [name ...]"),
+    builtin(
+        "declare",
+        declare::declare,
+        "[-aAfFgiIlnrtux] [name[=value] ...] or declare -p [-aAfFilnrtux] [name ...]",
+    ),
     builtin("dirs", directory::dirs, "[-clpv] [+N] [-N]"),
     builtin("disown", jobs::disown, "[-h] [-ar] [jobspec ... | pid ...]"),
     builtin("echo", misc::echo, "[-neE] [arg ...]"),
-    builtin("enable", misc::enable, "[-a] [-dnps] [-f filename] [name ...]"),
+    builtin(
+        "enable",
+        misc::enable,
+        "[-a] [-dnps] [-f filename] [name ...]",
+    ),
     special("eval", control::eval, "[arg ...]"),
-    special("exec", control::exec, "[-cl] [-a name] [command [argument ...]] [redirection ...]"),
+    special(
+        "exec",
+        control::exec,
+        "[-cl] [-a name] [command [argument ...]] [redirection ...]",
+    ),
     special("exit", control::exit, "[n]"),
-    special("export", declare::export, "[-fn] [name[=value] ...] or export -p"),
+    special(
+        "export",
+        declare::export,
+        "[-fn] [name[=value] ...] or export -p",
+    ),
     builtin("false", misc::fail, ""),
     builtin("fg", jobs::fg, "[job_spec]"),
     builtin("getopts", misc::getopts, "optstring name [arg ...]"),
     builtin("hash", alias::hash, "[-lr] [-p pathname] [-dt] [name ...]"),
     builtin("help", misc::help, "[-dms] [pattern ...]"),
-    builtin("jobs", jobs::jobs, "[-lnprs] [jobspec ...] or jobs -x command [args]"),
-    builtin("kill", jobs::kill, "[-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]"),
+    builtin(
+        "jobs",
+        jobs::jobs,
+        "[-lnprs] [jobspec ...] or jobs -x command [args]",
+    ),
+    builtin(
+        "kill",
+        jobs::kill,
+        "[-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]",
+    ),
     builtin("let", misc::let_, "arg [arg ...]"),
     builtin("local", declare::local, "[option] name[=value] ..."),
     builtin("logout", control::logout, "[n]"),
-    builtin("mapfile", mapfile::mapfile, "[-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]"),
+    builtin(
+        "mapfile",
+        mapfile::mapfile,
+        "[-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]",
+    ),
     builtin("popd", directory::popd, "[-n] [+N | -N]"),
     builtin("printf", printf::printf, "[-v var] format [arguments]"),
     builtin("pushd", directory::pushd, "[-n] [+N | -N | dir]"),
     builtin("pwd", directory::pwd, "[-LP]"),
-    builtin("read", read::read, "[-ers] [-a array] [-d delim] [-i text] [-n nchars] [-N nchars] [-p prompt] [-t timeout] [-u fd] [name ...]"),
-    builtin("readarray", mapfile::mapfile, "[-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]"),
-    special("readonly", declare::readonly, "[-aAf] [name[=value] ...] or readonly -p"),
+    builtin(
+        "read",
+        read::read,
+        "[-ers] [-a array] [-d delim] [-i text] [-n nchars] [-N nchars] [-p prompt] [-t timeout] [-u fd] [name ...]",
+    ),
+    builtin(
+        "readarray",
+        mapfile::mapfile,
+        "[-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]",
+    ),
+    special(
+        "readonly",
+        declare::readonly,
+        "[-aAf] [name[=value] ...] or readonly -p",
+    ),
     special("return", control::return_, "[n]"),
-    special("set", set::set, "[-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]"),
+    special(
+        "set",
+        set::set,
+        "[-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]",
+    ),
     special("shift", misc::shift, "[n]"),
     builtin("shopt", set::shopt_builtin, "[-pqsu] [-o] [optname ...]"),
     special("source", control::source, "filename [arguments]"),
@@ -92,8 +157,16 @@ pub(crate) static BUILTINS: &[Builtin] = &[
     special("trap", trap::trap, "[-lp] [[arg] signal_spec ...]"),
     builtin("true", misc::succeed, ""),
     builtin("type", alias::type_, "[-afptP] name [name ...]"),
-    builtin("typeset", declare::declare, "[-aAfFgiIlnrtux] name[=value] ... or typeset -p [-aAfFilnrtux] [name ...]"),
-    builtin("ulimit", ulimit::ulimit, "[-SHabcdefiklmnpqrstuvxPRT] [limit]"),
+    builtin(
+        "typeset",
+        declare::declare,
+        "[-aAfFgiIlnrtux] name[=value] ... or typeset -p [-aAfFilnrtux] [name ...]",
+    ),
+    builtin(
+        "ulimit",
+        ulimit::ulimit,
+        "[-SHabcdefiklmnpqrstuvxPRT] [limit]",
+    ),
     builtin("umask", misc::umask, "[-p] [-S] [mode]"),
     builtin("unalias", alias::unalias, "[-a] name [name ...]"),
     special("unset", declare::unset, "[-f] [-v] [-n] [name ...]"),
@@ -102,7 +175,9 @@ pub(crate) static BUILTINS: &[Builtin] = &[
 
 /// The builtin of that name.
 pub(crate) fn find(name: &[u8]) -> Option<&'static Builtin> {
-    let at = BUILTINS.binary_search_by(|builtin| builtin.name.as_bytes().cmp(name)).ok()?;
+    let at = BUILTINS
+        .binary_search_by(|builtin| builtin.name.as_bytes().cmp(name))
+        .ok()?;
     BUILTINS.get(at)
 }
 
@@ -120,7 +195,11 @@ impl Parsed {
 
     /// The value of the last occurrence.
     pub(crate) fn value(&self, letter: u8) -> Option<&Bytes> {
-        self.options.iter().rev().find(|(have, _)| *have == letter).map(|(_, value)| value)
+        self.options
+            .iter()
+            .rev()
+            .find(|(have, _)| *have == letter)
+            .map(|(_, value)| value)
     }
 }
 
@@ -129,7 +208,10 @@ impl Shell {
     /// prints the messages and gives the status.
     pub(crate) fn options(&mut self, args: &[Bytes], spec: &str) -> Result<Parsed, i32> {
         let spec = spec.as_bytes();
-        let mut parsed = Parsed { options: Vec::new(), next: 1 };
+        let mut parsed = Parsed {
+            options: Vec::new(),
+            next: 1,
+        };
         while let Some(arg) = args.get(parsed.next) {
             if arg.len() < 2 || arg[0] != b'-' {
                 break;
@@ -156,7 +238,9 @@ impl Shell {
                     parsed.next += 1;
                     value.clone()
                 } else {
-                    self.complain(&[b"-".as_slice(), &[letter], b": option requires an argument"].concat());
+                    self.complain(
+                        &[b"-".as_slice(), &[letter], b": option requires an argument"].concat(),
+                    );
                     return Err(self.usage());
                 };
                 parsed.options.push((letter, value));
@@ -169,7 +253,10 @@ impl Shell {
     /// Prints the usage line of the running builtin; the status for it.
     pub(crate) fn usage(&mut self) -> i32 {
         if let Some(builtin) = self.builtin.and_then(|name| find(name.as_bytes())) {
-            let line = format!("{}: usage: {} {}\n", builtin.name, builtin.name, builtin.usage);
+            let line = format!(
+                "{}: usage: {} {}\n",
+                builtin.name, builtin.name, builtin.usage
+            );
             self.print_error(line.as_bytes());
         }
         2
@@ -177,7 +264,9 @@ impl Shell {
 
     /// A decimal number among the arguments.
     pub(crate) fn numeric_arg(&mut self, text: &[u8]) -> Option<i64> {
-        let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
+        let number = std::str::from_utf8(text)
+            .ok()
+            .and_then(|text| text.trim().parse().ok());
         if number.is_none() {
             self.complain_about(text, "numeric argument required");
         }

@@ -14,8 +14,17 @@ pub(crate) fn push_char(out: &mut Bytes, code: u32) {
         match code {
             0..=0xffff => out.extend([lead(0xe0, 12), byte(6), byte(0)]),
             0x1_0000..=0x1f_ffff => out.extend([lead(0xf0, 18), byte(12), byte(6), byte(0)]),
-            0x20_0000..=0x3ff_ffff => out.extend([lead(0xf8, 24), byte(18), byte(12), byte(6), byte(0)]),
-            _ => out.extend([lead(0xfc, 30), byte(24), byte(18), byte(12), byte(6), byte(0)]),
+            0x20_0000..=0x3ff_ffff => {
+                out.extend([lead(0xf8, 24), byte(18), byte(12), byte(6), byte(0)]);
+            }
+            _ => out.extend([
+                lead(0xfc, 30),
+                byte(24),
+                byte(18),
+                byte(12),
+                byte(6),
+                byte(0),
+            ]),
         }
     }
 }
@@ -24,7 +33,9 @@ fn digits(text: &[u8], at: &mut usize, max: usize, radix: u32) -> Option<u32> {
     let start = *at;
     let mut value = 0_u32;
     while *at < text.len() && *at - start < max {
-        let Some(digit) = char::from(text[*at]).to_digit(radix) else { break };
+        let Some(digit) = char::from(text[*at]).to_digit(radix) else {
+            break;
+        };
         value = value.wrapping_mul(radix).wrapping_add(digit);
         *at += 1;
     }
@@ -96,7 +107,11 @@ pub(crate) fn ansi_c(text: &[u8]) -> Bytes {
                 if control == b'\\' && text.get(at) == Some(&b'\\') {
                     at += 1;
                 }
-                control = if control == b'?' { 0x7f } else { control.to_ascii_uppercase() & 0x1f };
+                control = if control == b'?' {
+                    0x7f
+                } else {
+                    control.to_ascii_uppercase() & 0x1f
+                };
                 Some(control)
             }
             other => simple(other),
@@ -132,7 +147,12 @@ pub(crate) fn echo(text: &[u8], printf: bool) -> Escaped {
         let escape = text[at];
         at += 1;
         match escape {
-            b'c' => return Escaped { text: out, stop: true },
+            b'c' => {
+                return Escaped {
+                    text: out,
+                    stop: true,
+                };
+            }
             b'0' => out.push(digits(text, &mut at, 3, 8).map_or(0, low_byte)),
             b'1'..=b'7' if printf => {
                 at -= 1;
@@ -153,7 +173,10 @@ pub(crate) fn echo(text: &[u8], printf: bool) -> Escaped {
             },
         }
     }
-    Escaped { text: out, stop: false }
+    Escaped {
+        text: out,
+        stop: false,
+    }
 }
 
 /// One escape of a `printf` format, after the backslash; advances `at`.
@@ -186,7 +209,7 @@ pub(crate) fn format_escape(text: &[u8], at: &mut usize, out: &mut Bytes) {
 
 /// Whether `text` needs `$'…'` to be shown: control characters or bytes that are not UTF-8.
 fn needs_ansi(text: &[u8]) -> bool {
-    text.iter().any(|b| b.is_ascii_control()) || std::str::from_utf8(text).is_err()
+    text.iter().any(u8::is_ascii_control) || std::str::from_utf8(text).is_err()
 }
 
 /// `$'…'`
@@ -196,7 +219,12 @@ pub(crate) fn ansi_quote(text: &[u8]) -> Bytes {
     while !rest.is_empty() {
         let (valid, bad) = match std::str::from_utf8(rest) {
             Ok(_) => (rest.len(), 0),
-            Err(error) => (error.valid_up_to(), error.error_len().unwrap_or(rest.len() - error.valid_up_to())),
+            Err(error) => (
+                error.valid_up_to(),
+                error
+                    .error_len()
+                    .unwrap_or(rest.len() - error.valid_up_to()),
+            ),
         };
         for &b in &rest[..valid] {
             match b {
@@ -224,6 +252,9 @@ pub(crate) fn ansi_quote(text: &[u8]) -> Bytes {
 
 /// `'…'`, with `'\''` for a quote.
 pub(crate) fn single_quote(text: &[u8]) -> Bytes {
+    if text == b"'" {
+        return b"\\'".to_vec();
+    }
     let mut out = b"'".to_vec();
     for &b in text {
         if b == b'\'' {
@@ -247,8 +278,8 @@ pub(crate) fn backslash_quote(text: &[u8]) -> Bytes {
     let mut out = Bytes::with_capacity(text.len() + 4);
     for (at, &b) in text.iter().enumerate() {
         let special = match b {
-            b' ' | b'\'' | b'"' | b'\\' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>' | b'!' | b'{' | b'}' | b'*' | b'[' | b'?'
-            | b']' | b'^' | b'$' | b'`' | b',' => true,
+            b' ' | b'\'' | b'"' | b'\\' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>' | b'!'
+            | b'{' | b'}' | b'*' | b'[' | b'?' | b']' | b'^' | b'$' | b'`' | b',' => true,
             b'#' | b'~' => at == 0 || b == b'~' && matches!(text[at - 1], b':' | b'='),
             _ => false,
         };
@@ -262,7 +293,11 @@ pub(crate) fn backslash_quote(text: &[u8]) -> Bytes {
 
 /// Quoting as `${x@Q}`: always in quotes.
 pub(crate) fn transform_quote(text: &[u8]) -> Bytes {
-    if needs_ansi(text) { ansi_quote(text) } else { single_quote(text) }
+    if needs_ansi(text) {
+        ansi_quote(text)
+    } else {
+        single_quote(text)
+    }
 }
 
 /// Quoting as `set` prints values: only when needed.
@@ -273,12 +308,34 @@ pub(crate) fn set_quote(text: &[u8]) -> Bytes {
     let special = |(at, &b): (usize, &u8)| {
         matches!(
             b,
-            b' ' | b'\'' | b'"' | b'\\' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>' | b'!' | b'{' | b'}' | b'*' | b'[' | b'?' | b']'
-                | b'^' | b'$' | b'`'
+            b' ' | b'\''
+                | b'"'
+                | b'\\'
+                | b'|'
+                | b'&'
+                | b';'
+                | b'('
+                | b')'
+                | b'<'
+                | b'>'
+                | b'!'
+                | b'{'
+                | b'}'
+                | b'*'
+                | b'['
+                | b'?'
+                | b']'
+                | b'^'
+                | b'$'
+                | b'`'
         ) || at == 0 && matches!(b, b'#' | b'~')
             || at > 0 && b == b'~' && matches!(text[at - 1], b':' | b'=')
     };
-    if text.iter().enumerate().any(special) { single_quote(text) } else { text.to_vec() }
+    if text.iter().enumerate().any(special) {
+        single_quote(text)
+    } else {
+        text.to_vec()
+    }
 }
 
 /// Quoting as `declare -p` prints values: in double quotes.
@@ -299,5 +356,9 @@ pub(crate) fn double_quote(text: &[u8]) -> Bytes {
 
 /// Quoting of a word in the trace of `set -x`.
 pub(crate) fn trace_quote(text: &[u8]) -> Bytes {
-    if text.is_empty() { b"''".to_vec() } else { set_quote(text) }
+    if text.is_empty() {
+        b"''".to_vec()
+    } else {
+        set_quote(text)
+    }
 }

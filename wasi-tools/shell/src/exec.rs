@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use crate::ast::{AndOr, ArithText, ArmEnd, Bytes, CaseArm, Command, Kind, Pipeline, Script, TimeStyle, Word};
+use crate::ast::{
+    AndOr, ArithText, ArmEnd, Bytes, CaseArm, Command, Kind, Pipeline, Script, TimeStyle, Word,
+};
 use crate::options::opt;
 use crate::parser::{ParseError, Parser, is_name};
 use crate::shell::{Exec, Flow, Function, FunctionEntry, Shell, TrapKind};
@@ -39,9 +41,6 @@ impl Shell {
                             self.st.status = code;
                             self.guarded = 0;
                             self.loops = 0;
-                            if self.on(opt::ERREXIT) && self.st.subshell == 0 && code != 0 {
-                                return Err(Flow::Exit(code));
-                            }
                         }
                         Err(Flow::Break(_) | Flow::Continue(_)) if top => status = 0,
                         Err(flow) => return Err(flow),
@@ -60,7 +59,11 @@ impl Shell {
                         self.st.status = 2;
                     }
                     let status = self.st.status;
-                    return if top { Err(Flow::Exit(status)) } else { Ok(status) };
+                    return if top {
+                        Err(Flow::Exit(status))
+                    } else {
+                        Ok(status)
+                    };
                 }
             }
         }
@@ -71,7 +74,9 @@ impl Shell {
         let mut start = self.message_name();
         match self.parsing {
             Some(what) => start.extend(format!(": {what}: line {}: ", error.line).bytes()),
-            None if self.command_string && self.st.frames.is_empty() => start.extend(format!(": -c: line {}: ", error.line).bytes()),
+            None if self.command_string && self.st.frames.is_empty() => {
+                start.extend(format!(": -c: line {}: ", error.line).bytes());
+            }
             None => start.extend(format!(": line {}: ", error.line).bytes()),
         }
         let mut text = [start.as_slice(), &error.message, b"\n"].concat();
@@ -128,7 +133,11 @@ impl Shell {
             if *and != (status == 0) {
                 continue;
             }
-            status = if at + 1 == count { self.pipeline(pipeline)? } else { self.guarded(|shell| shell.pipeline(pipeline))? };
+            status = if at + 1 == count {
+                self.pipeline(pipeline)?
+            } else {
+                self.guarded(|shell| shell.pipeline(pipeline))?
+            };
         }
         Ok(status)
     }
@@ -162,7 +171,13 @@ impl Shell {
                 || std::mem::take(&mut self.redirect_failed_now)
                 || matches!(
                     pipeline.stages.first().map(|command| &command.kind),
-                    Some(Kind::Simple(_) | Kind::Subshell(_) | Kind::Cond(_) | Kind::Arith(_) | Kind::Coproc { .. })
+                    Some(
+                        Kind::Simple(_)
+                            | Kind::Subshell(_)
+                            | Kind::Cond(_)
+                            | Kind::Arith(_)
+                            | Kind::Coproc { .. }
+                    )
                 );
             if checked {
                 self.st.status = status;
@@ -182,7 +197,13 @@ impl Shell {
                 let status = self.command(only)?;
                 if !matches!(
                     only.kind,
-                    Kind::If { .. } | Kind::While { .. } | Kind::For { .. } | Kind::ForArith { .. } | Kind::Case { .. } | Kind::Group(_) | Kind::Select { .. }
+                    Kind::If { .. }
+                        | Kind::While { .. }
+                        | Kind::For { .. }
+                        | Kind::ForArith { .. }
+                        | Kind::Case { .. }
+                        | Kind::Group(_)
+                        | Kind::Select { .. }
                 ) {
                     self.st.pipestatus.clear();
                     self.st.pipestatus.push(status);
@@ -198,8 +219,15 @@ impl Shell {
 
     fn timed(&mut self, pipeline: &Pipeline, style: TimeStyle) -> Exec {
         let usage = || {
-            let one = |who| sandbar_guest::process::usage(who).map(|u| (u.user, u.system)).unwrap_or_default();
-            let (mine, children) = (one(sandbar_guest::process::Who::Caller), one(sandbar_guest::process::Who::Children));
+            let one = |who| {
+                sandbar_guest::process::usage(who)
+                    .map(|u| (u.user, u.system))
+                    .unwrap_or_default()
+            };
+            let (mine, children) = (
+                one(sandbar_guest::process::Who::Caller),
+                one(sandbar_guest::process::Who::Children),
+            );
             (mine.0 + children.0, mine.1 + children.1)
         };
         let start = sandbar_guest::time::monotonic();
@@ -207,11 +235,18 @@ impl Shell {
         let result = self.pipeline_untimed(pipeline);
         let real = sandbar_guest::time::monotonic().saturating_sub(start);
         let after = usage();
-        let times = [real, after.0.saturating_sub(before.0), after.1.saturating_sub(before.1)];
+        let times = [
+            real,
+            after.0.saturating_sub(before.0),
+            after.1.saturating_sub(before.1),
+        ];
         let format = if style == TimeStyle::Posix {
             b"real %2R\nuser %2U\nsys %2S".to_vec()
         } else {
-            self.get(b"TIMEFORMAT").map_or_else(|| b"\nreal\t%3lR\nuser\t%3lU\nsys\t%3lS".to_vec(), |text| text.to_vec())
+            self.get(b"TIMEFORMAT").map_or_else(
+                || b"\nreal\t%3lR\nuser\t%3lU\nsys\t%3lS".to_vec(),
+                |text| text.to_vec(),
+            )
         };
         if !format.is_empty() {
             let mut text = time_report(&format, times);
@@ -224,7 +259,8 @@ impl Shell {
     /// Whether one more level of commands would be too deep.
     fn too_deep(&self) -> bool {
         let here = 0_u8;
-        self.depth > MAX_DEPTH || self.stack_base.abs_diff(std::ptr::from_ref(&here).addr()) > MAX_STACK
+        self.depth > MAX_DEPTH
+            || self.stack_base.abs_diff(std::ptr::from_ref(&here).addr()) > MAX_STACK
     }
 
     /// Runs a command with its redirections.
@@ -235,15 +271,12 @@ impl Shell {
             return Err(Flow::Exit(2));
         }
         self.depth += 1;
-        let result = match &command.kind {
-            Kind::Simple(simple) => {
-                self.st.line = command.line;
-                self.simple(simple, &command.redirs)
-            }
-            _ => {
-                self.last_command = false;
-                self.compound(command)
-            }
+        let result = if let Kind::Simple(simple) = &command.kind {
+            self.st.line = command.line;
+            self.simple(simple, &command.redirs)
+        } else {
+            self.last_command = false;
+            self.compound(command)
         };
         self.depth -= 1;
         result
@@ -283,12 +316,21 @@ impl Shell {
                 self.subshell(body)
             }
             Kind::If { arms, otherwise } => self.if_command(arms, otherwise.as_ref()),
-            Kind::While { until, condition, body } => self.while_command(*until, condition, body),
+            Kind::While {
+                until,
+                condition,
+                body,
+            } => self.while_command(*until, condition, body),
             Kind::For { name, words, body } => {
                 self.st.line = command.line;
                 self.for_command(name, words.as_deref(), body, command.line)
             }
-            Kind::ForArith { init, condition, step, body } => self.for_arith((init, condition, step), body, command.line),
+            Kind::ForArith {
+                init,
+                condition,
+                step,
+                body,
+            } => self.for_arith((init, condition, step), body, command.line),
             Kind::Select { name, words, body } => {
                 self.st.line = command.line;
                 self.select(name, words.as_deref(), body)
@@ -315,19 +357,24 @@ impl Shell {
                     Err(flow) => Err(flow),
                 }
             }
-            Kind::Function(def) => {
-                self.define_function(Function {
+            Kind::Function(def) => self.define_function(
+                Function {
                     parsed: Rc::clone(def).into(),
                     text: std::cell::OnceCell::new(),
                     source: self.current_source(),
                     line: def.line,
-                }, &def.name)
-            }
+                },
+                &def.name,
+            ),
             Kind::Coproc { name, body } => self.coproc(name.as_deref(), body),
         }
     }
 
     /// Adds a function to the table.
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the arms of the caller have one type"
+    )]
     pub(crate) fn define_function(&mut self, function: Function, name: &[u8]) -> Exec {
         let old = self.st.functions.get(name);
         if old.is_some_and(|entry| entry.readonly) {
@@ -340,7 +387,12 @@ impl Shell {
         }
         let export = old.is_some_and(|entry| entry.export);
         let trace = old.is_some_and(|entry| entry.trace);
-        let entry = FunctionEntry { function: Rc::new(function), export, readonly: false, trace };
+        let entry = FunctionEntry {
+            function: Rc::new(function),
+            export,
+            readonly: false,
+            trace,
+        };
         Rc::make_mut(&mut self.st.functions).insert(name.into(), entry);
         Ok(0)
     }
@@ -405,7 +457,13 @@ impl Shell {
         valid
     }
 
-    fn for_command(&mut self, name: &[u8], words: Option<&[Word]>, body: &Script, line: u32) -> Exec {
+    fn for_command(
+        &mut self,
+        name: &[u8],
+        words: Option<&[Word]>,
+        body: &Script,
+        line: u32,
+    ) -> Exec {
         if !self.valid_loop_name(name) {
             return Ok(1);
         }
@@ -440,11 +498,19 @@ impl Shell {
 
     fn for_step(&mut self, name: &[u8], item: Bytes, words: Option<&[Word]>) -> Result<(), Flow> {
         if self.on(opt::XTRACE) {
-            let shown: Vec<&[u8]> = words.map_or_else(|| vec![b"\"$@\"".as_slice()], |list| list.iter().map(|w| &*w.raw).collect());
+            let shown: Vec<&[u8]> = words.map_or_else(
+                || vec![b"\"$@\"".as_slice()],
+                |list| list.iter().map(|w| &*w.raw).collect(),
+            );
             self.trace_raw(&[b"for ".as_slice(), name, b" in ", &shown.join(&b' ')].concat());
         }
         self.debug_trap()?;
-        if self.st.vars.get(name).is_some_and(|var| var.has(crate::vars::attr::NAMEREF)) {
+        if self
+            .st
+            .vars
+            .get(name)
+            .is_some_and(|var| var.has(crate::vars::attr::NAMEREF))
+        {
             // The loop variable is the reference itself, not what it refers to.
             self.st.vars.entry(name).value = crate::vars::Value::Str(Rc::new(item));
             return Ok(());
@@ -452,7 +518,12 @@ impl Shell {
         self.set(name, item)
     }
 
-    fn for_arith(&mut self, head: (&ArithText, &ArithText, &ArithText), body: &Script, line: u32) -> Exec {
+    fn for_arith(
+        &mut self,
+        head: (&ArithText, &ArithText, &ArithText),
+        body: &Script,
+        line: u32,
+    ) -> Exec {
         self.loops += 1;
         let result = self.for_arith_loop(head, body, line);
         self.loops = self.loops.saturating_sub(1);
@@ -462,7 +533,12 @@ impl Shell {
         }
     }
 
-    fn for_arith_loop(&mut self, head: (&ArithText, &ArithText, &ArithText), body: &Script, line: u32) -> Exec {
+    fn for_arith_loop(
+        &mut self,
+        head: (&ArithText, &ArithText, &ArithText),
+        body: &Script,
+        line: u32,
+    ) -> Exec {
         let (init, condition, step) = head;
         let empty = |text: &ArithText| text.raw.iter().all(u8::is_ascii_whitespace);
         self.st.line = line;
@@ -510,7 +586,6 @@ impl Shell {
 
     fn select_loop(&mut self, name: &[u8], items: &[Bytes], body: &Script) -> Exec {
         let mut show = true;
-        let mut status = 0;
         loop {
             if show {
                 let mut menu = Bytes::new();
@@ -522,7 +597,9 @@ impl Shell {
                 }
                 self.print_error(&menu);
             }
-            let prompt = self.get(b"PS3").map_or_else(|| b"#? ".to_vec(), |text| text.to_vec());
+            let prompt = self
+                .get(b"PS3")
+                .map_or_else(|| b"#? ".to_vec(), |text| text.to_vec());
             self.print_error(&prompt);
             let Some(line) = self.read_plain_line(0) else {
                 self.print_error(b"\n");
@@ -533,19 +610,19 @@ impl Shell {
             if show {
                 continue;
             }
-            let number = std::str::from_utf8(&line).ok().and_then(|text| text.trim().parse::<usize>().ok());
-            let choice = number.and_then(|n| items.get(n.wrapping_sub(1))).cloned().unwrap_or_default();
+            let number = std::str::from_utf8(&line)
+                .ok()
+                .and_then(|text| text.trim().parse::<usize>().ok());
+            let choice = number
+                .and_then(|n| items.get(n.wrapping_sub(1)))
+                .cloned()
+                .unwrap_or_default();
             self.set(name, choice)?;
-            match self.list(body) {
-                Ok(code) => status = code,
-                Err(flow) => {
-                    status = 0;
-                    if !after_loop(flow)? {
-                        return Ok(0);
-                    }
-                }
+            if let Err(flow) = self.list(body)
+                && !after_loop(flow)?
+            {
+                return Ok(0);
             }
-            let _ = status;
         }
     }
 
@@ -591,7 +668,8 @@ impl Shell {
             TrapKind::Debug | TrapKind::Return => self.on(opt::FUNCTRACE),
             _ => true,
         };
-        let called = self.st.vars.in_function() && self.st.traps_depth(kind) < self.function_depth();
+        let called =
+            self.st.vars.in_function() && self.st.traps_depth(kind) < self.function_depth();
         if matches!(kind, TrapKind::Err | TrapKind::Debug | TrapKind::Return) {
             if (self.st.traps_shown_only || called) && !inherited {
                 return None;
@@ -603,11 +681,17 @@ impl Shell {
     }
 
     pub(crate) fn function_depth(&self) -> usize {
-        self.st.frames.iter().filter(|frame| frame.kind == crate::shell::FrameKind::Function).count()
+        self.st
+            .frames
+            .iter()
+            .filter(|frame| frame.kind == crate::shell::FrameKind::Function)
+            .count()
     }
 
     pub(crate) fn run_trap(&mut self, kind: TrapKind) -> Result<(), Flow> {
-        let Some(text) = self.active_trap(kind) else { return Ok(()) };
+        let Some(text) = self.active_trap(kind) else {
+            return Ok(());
+        };
         if self.trapping > 50 {
             return Ok(());
         }
@@ -662,7 +746,9 @@ impl Shell {
         if self.st.traps_shown_only {
             return status;
         }
-        let Some(text) = self.st.traps.remove(&TrapKind::Exit) else { return status };
+        let Some(text) = self.st.traps.remove(&TrapKind::Exit) else {
+            return status;
+        };
         self.guarded = 0;
         match self.eval_text(&text, Some("exit trap")) {
             Err(Flow::Exit(code)) => code,
@@ -674,7 +760,9 @@ impl Shell {
 
     /// Prints a line of the trace of `set -x`.
     pub(crate) fn trace_raw(&mut self, text: &[u8]) {
-        let ps4 = self.get(b"PS4").map_or_else(|| b"+ ".to_vec(), |text| text.to_vec());
+        let ps4 = self
+            .get(b"PS4")
+            .map_or_else(|| b"+ ".to_vec(), |text| text.to_vec());
         let saved = self.st.set;
         let status = self.st.status;
         self.st.set &= !opt::XTRACE;
@@ -688,7 +776,10 @@ impl Shell {
         }
         line.extend_from_slice(text);
         line.push(b'\n');
-        let fd = self.get(b"BASH_XTRACEFD").and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok()).unwrap_or(2);
+        let fd = self
+            .get(b"BASH_XTRACEFD")
+            .and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok())
+            .unwrap_or(2);
         let _unreported = self.write_fd(fd, &line);
     }
 
@@ -747,7 +838,8 @@ fn time_report(format: &[u8], times: [std::time::Duration; 3]) -> Bytes {
             Some(b'U') => times[1],
             Some(b'S') => times[2],
             Some(b'P') => {
-                let percent = (times[1] + times[2]).as_secs_f64() / times[0].as_secs_f64().max(1e-9) * 100.0;
+                let percent =
+                    (times[1] + times[2]).as_secs_f64() / times[0].as_secs_f64().max(1e-9) * 100.0;
                 out.extend(format!("{percent:.precision$}").bytes());
                 at += 1;
                 continue;
@@ -763,7 +855,9 @@ fn time_report(format: &[u8], times: [std::time::Duration; 3]) -> Bytes {
         let seconds = which.as_secs_f64();
         if long {
             let minutes = which.as_secs() / 60;
-            let rest = seconds - (minutes * 60) as f64;
+            let rest = which
+                .saturating_sub(std::time::Duration::from_secs(minutes * 60))
+                .as_secs_f64();
             out.extend(format!("{minutes}m{rest:.precision$}s").bytes());
         } else {
             out.extend(format!("{seconds:.precision$}").bytes());

@@ -52,16 +52,41 @@ pub(crate) struct Builder {
 }
 
 fn is_pattern_byte(b: u8) -> bool {
-    matches!(b, b'*' | b'?' | b'[' | b']' | b'\\' | b'(' | b')' | b'|' | b'!' | b'^' | b'-' | b'+' | b'@')
+    matches!(
+        b,
+        b'*' | b'?' | b'[' | b']' | b'\\' | b'(' | b')' | b'|' | b'!' | b'^' | b'-' | b'+' | b'@'
+    )
 }
 
 fn is_regex_byte(b: u8) -> bool {
-    matches!(b, b'*' | b'?' | b'[' | b']' | b'\\' | b'(' | b')' | b'|' | b'^' | b'+' | b'.' | b'$' | b'{' | b'}')
+    matches!(
+        b,
+        b'*' | b'?'
+            | b'['
+            | b']'
+            | b'\\'
+            | b'('
+            | b')'
+            | b'|'
+            | b'^'
+            | b'+'
+            | b'.'
+            | b'$'
+            | b'{'
+            | b'}'
+    )
 }
 
 impl Builder {
     fn new(mode: Mode, ifs: Rc<Bytes>, extglob: bool) -> Self {
-        Self { mode, fields: Vec::new(), current: None, ifs, extglob, after_space: false }
+        Self {
+            mode,
+            fields: Vec::new(),
+            current: None,
+            ifs,
+            extglob,
+            after_space: false,
+        }
     }
 
     /// Whether elements of `$*` are joined without anything between them.
@@ -126,7 +151,10 @@ impl Builder {
         let extglob = self.extglob;
         let mut rest = text;
         while !rest.is_empty() {
-            let run = rest.iter().position(|b| ifs.contains(b)).unwrap_or(rest.len());
+            let run = rest
+                .iter()
+                .position(|b| ifs.contains(b))
+                .unwrap_or(rest.len());
             if run > 0 {
                 let piece = &rest[..run];
                 let field = self.field();
@@ -188,7 +216,10 @@ impl Builder {
 
 fn has_pattern(text: &[u8], extglob: bool) -> bool {
     text.iter().any(|b| matches!(b, b'*' | b'?' | b'['))
-        || extglob && text.windows(2).any(|pair| matches!(pair[0], b'+' | b'@' | b'!') && pair[1] == b'(')
+        || extglob
+            && text
+                .windows(2)
+                .any(|pair| matches!(pair[0], b'+' | b'@' | b'!') && pair[1] == b'(')
 }
 
 /// What a parameter stands for.
@@ -197,7 +228,10 @@ pub(crate) enum Val {
     Unset,
     One(Bytes),
     /// `@` or, with `star`, `*`.
-    Many { items: Vec<Bytes>, star: bool },
+    Many {
+        items: Vec<Bytes>,
+        star: bool,
+    },
 }
 
 impl Shell {
@@ -335,16 +369,30 @@ impl Shell {
     }
 
     /// The compiled pattern of a word.
-    pub(crate) fn pattern_of(&mut self, word: &Word, fold: bool, extglob: bool) -> Result<Pattern, Flow> {
+    pub(crate) fn pattern_of(
+        &mut self,
+        word: &Word,
+        fold: bool,
+        extglob: bool,
+    ) -> Result<Pattern, Flow> {
         let text = self.expand_pattern(word)?;
-        let syntax = Syntax { extglob: extglob || self.shopt(shopt::EXTGLOB), fold };
+        let syntax = Syntax {
+            extglob: extglob || self.shopt(shopt::EXTGLOB),
+            fold,
+        };
         Ok(Pattern::new(&text, syntax))
     }
 
     // ---- parts -------------------------------------------------------------------------------------------------
 
     /// Adds parts; `quoted` inside double quotes, `operand` for the unquoted operand of `${x-…}`, whose text is split.
-    pub(crate) fn add_parts(&mut self, builder: &mut Builder, parts: &[Part], quoted: bool, operand: bool) -> Result<(), Flow> {
+    pub(crate) fn add_parts(
+        &mut self,
+        builder: &mut Builder,
+        parts: &[Part],
+        quoted: bool,
+        operand: bool,
+    ) -> Result<(), Flow> {
         for part in parts {
             match part {
                 Part::Lit(text) if quoted => builder.quoted(text),
@@ -385,7 +433,10 @@ impl Shell {
 
     /// `"…"`: it makes a field even when empty, unless all it holds is `$@` without elements.
     fn add_double(&mut self, builder: &mut Builder, parts: &[Part]) -> Result<(), Flow> {
-        let only_lists = !parts.is_empty() && parts.iter().all(|part| matches!(part, Part::Param(param) if param.is_at_list()));
+        let only_lists = !parts.is_empty()
+            && parts
+                .iter()
+                .all(|part| matches!(part, Part::Param(param) if param.is_at_list()));
         if !only_lists {
             builder.quoted(b"");
         }
@@ -406,10 +457,17 @@ impl Shell {
             b"+" => self.get(b"PWD").map(|text| text.to_vec()),
             b"-" => self.get(b"OLDPWD").map(|text| text.to_vec()),
             _ => {
-                let digits = name.strip_prefix(b"+").or_else(|| name.strip_prefix(b"-")).unwrap_or(name);
+                let digits = name
+                    .strip_prefix(b"+")
+                    .or_else(|| name.strip_prefix(b"-"))
+                    .unwrap_or(name);
                 if let Ok(number) = std::str::from_utf8(digits).unwrap_or("").parse::<usize>() {
                     let stack = self.dir_stack();
-                    let at = if name.starts_with(b"-") { stack.len().checked_sub(number + 1)? } else { number };
+                    let at = if name.starts_with(b"-") {
+                        stack.len().checked_sub(number + 1)?
+                    } else {
+                        number
+                    };
                     return stack.get(at).cloned();
                 }
                 passwd_home(name)
@@ -418,7 +476,7 @@ impl Shell {
     }
 
     /// Adds a value: split when unquoted, joined or in several fields when it is a list.
-    pub(crate) fn add_value(&mut self, builder: &mut Builder, value: Val, quoted: bool) {
+    pub(crate) fn add_value(builder: &mut Builder, value: Val, quoted: bool) {
         match value {
             Val::Unset => {}
             Val::One(text) if quoted => builder.quoted(&text),
@@ -430,7 +488,11 @@ impl Shell {
                     builder.list(&items, quoted);
                     return;
                 }
-                let separator: &[u8] = if star { &builder.ifs.clone()[..builder.ifs.len().min(next_char(&builder.ifs).1)] } else { b" " };
+                let separator: &[u8] = if star {
+                    &builder.ifs.clone()[..builder.ifs.len().min(next_char(&builder.ifs).1)]
+                } else {
+                    b" "
+                };
                 let text = items.join(separator);
                 if quoted {
                     builder.quoted(&text);
@@ -453,7 +515,11 @@ fn passwd_home(name: &[u8]) -> Option<Bytes> {
 /// Text after the attributes `-u`, `-l` or `-c` of `declare`.
 pub(crate) fn change_case(text: &[u8], attrs: u16) -> Bytes {
     let Ok(valid) = std::str::from_utf8(text) else {
-        return if attrs & attr::UPPER != 0 { text.to_ascii_uppercase() } else { text.to_ascii_lowercase() };
+        return if attrs & attr::UPPER != 0 {
+            text.to_ascii_uppercase()
+        } else {
+            text.to_ascii_lowercase()
+        };
     };
     if attrs & attr::UPPER != 0 {
         valid.chars().map(upper).collect::<String>().into_bytes()
@@ -462,7 +528,11 @@ pub(crate) fn change_case(text: &[u8], attrs: u16) -> Bytes {
     } else {
         let mut chars = valid.chars();
         let first = chars.next().map(upper);
-        first.into_iter().chain(chars.map(lower)).collect::<String>().into_bytes()
+        first
+            .into_iter()
+            .chain(chars.map(lower))
+            .collect::<String>()
+            .into_bytes()
     }
 }
 

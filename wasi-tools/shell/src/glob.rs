@@ -21,10 +21,19 @@ struct Glob {
 
 /// The existing paths that match `pattern` (quoted characters escaped), sorted.
 pub(crate) fn expand(shell: &mut Shell, pattern: &[u8]) -> Vec<Bytes> {
-    let syntax = Syntax { extglob: shell.shopt(shopt::EXTGLOB), fold: shell.shopt(shopt::NOCASEGLOB) };
+    let syntax = Syntax {
+        extglob: shell.shopt(shopt::EXTGLOB),
+        fold: shell.shopt(shopt::NOCASEGLOB),
+    };
     let ignore = shell.get(b"GLOBIGNORE").filter(|text| !text.is_empty());
     let dotglob = shell.shopt(shopt::DOTGLOB) || ignore.is_some();
-    let mut glob = Glob { syntax, dotglob, globstar: shell.shopt(shopt::GLOBSTAR), skip_dots: shell.shopt(shopt::GLOBSKIPDOTS), found: Vec::new() };
+    let mut glob = Glob {
+        syntax,
+        dotglob,
+        globstar: shell.shopt(shopt::GLOBSTAR),
+        skip_dots: shell.shopt(shopt::GLOBSKIPDOTS),
+        found: Vec::new(),
+    };
     let components = split(pattern);
     let mut start = 0;
     let mut base = Bytes::new();
@@ -37,12 +46,26 @@ pub(crate) fn expand(shell: &mut Shell, pattern: &[u8]) -> Vec<Bytes> {
     found.sort_unstable();
     found.dedup();
     if let Some(ignore) = ignore {
-        let patterns: Vec<Vec<Pattern>> = ignore_patterns(&ignore).iter().map(|text| split(text).iter().map(|part| Pattern::new(part, syntax)).collect()).collect();
+        let patterns: Vec<Vec<Pattern>> = ignore_patterns(&ignore)
+            .iter()
+            .map(|text| {
+                split(text)
+                    .iter()
+                    .map(|part| Pattern::new(part, syntax))
+                    .collect()
+            })
+            .collect();
         found.retain(|path| {
             let parts: Vec<&[u8]> = path.split(|&b| b == b'/').collect();
             let name = parts.last().copied().unwrap_or(path);
             // A star does not match a slash.
-            let hit = |pattern: &Vec<Pattern>| pattern.len() == parts.len() && pattern.iter().zip(&parts).all(|(one, part)| one.matches(part));
+            let hit = |pattern: &Vec<Pattern>| {
+                pattern.len() == parts.len()
+                    && pattern
+                        .iter()
+                        .zip(&parts)
+                        .all(|(one, part)| one.matches(part))
+            };
             name != b"." && name != b".." && !patterns.iter().any(hit)
         });
     }
@@ -100,7 +123,9 @@ impl Glob {
         if self.found.len() >= MAX_NAMES || level > MAX_LEVELS {
             return;
         }
-        let Some((first, rest)) = components.split_first() else { return };
+        let Some((first, rest)) = components.split_first() else {
+            return;
+        };
         if first.is_empty() && rest.is_empty() {
             // A trailing slash: directories only.
             if !base.is_empty() && sys::stat(base).is_ok_and(|stat| stat.is_dir()) {
@@ -109,6 +134,9 @@ impl Glob {
             return;
         }
         if self.globstar && *first == b"**" {
+            if rest.is_empty() && !base.is_empty() {
+                self.found.push(base.to_vec());
+            }
             self.descend(base, rest, level);
             return;
         }
@@ -129,7 +157,9 @@ impl Glob {
         }
         let pattern = Pattern::new(first, self.syntax);
         let dots = first.starts_with(b".") || first.starts_with(b"\\.");
-        let Ok(entries) = sys::read_dir(if base.is_empty() { b"." } else { base }) else { return };
+        let Ok(entries) = sys::read_dir(if base.is_empty() { b"." } else { base }) else {
+            return;
+        };
         if dots && !self.skip_dots && rest.is_empty() {
             for name in [b".".as_slice(), b".."] {
                 if pattern.matches(name) {
@@ -139,13 +169,19 @@ impl Glob {
         }
         for entry in entries {
             let hidden = entry.name.starts_with(b".");
-            if matches!(entry.name.as_slice(), b"." | b"..") || hidden && !dots && !self.dotglob || !pattern.matches(&entry.name) {
+            if matches!(entry.name.as_slice(), b"." | b"..")
+                || hidden && !dots && !self.dotglob
+                || !pattern.matches(&entry.name)
+            {
                 continue;
             }
             let mut path = [base, entry.name.as_slice()].concat();
             if rest.is_empty() {
                 self.found.push(path);
-            } else if entry.file_type == FileType::Directory || entry.file_type != FileType::Regular && sys::stat(&path).is_ok_and(|s| s.is_dir()) {
+            } else if entry.file_type == FileType::Directory
+                || entry.file_type != FileType::Regular
+                    && sys::stat(&path).is_ok_and(|s| s.is_dir())
+            {
                 path.push(b'/');
                 self.walk(&path, rest, level + 1);
             }
@@ -154,16 +190,16 @@ impl Glob {
 
     /// `**`: this directory and all below it, links not followed.
     fn descend(&mut self, base: &[u8], rest: &[&[u8]], level: u32) {
-        if rest.is_empty() {
-            if !base.is_empty() && level == 0 {
-                self.found.push(base.to_vec());
-            }
-        } else {
+        if !rest.is_empty() {
             self.walk(base, rest, level + 1);
         }
-        let Ok(entries) = sys::read_dir(if base.is_empty() { b"." } else { base }) else { return };
+        let Ok(entries) = sys::read_dir(if base.is_empty() { b"." } else { base }) else {
+            return;
+        };
         for entry in entries {
-            if matches!(entry.name.as_slice(), b"." | b"..") || entry.name.starts_with(b".") && !self.dotglob {
+            if matches!(entry.name.as_slice(), b"." | b"..")
+                || entry.name.starts_with(b".") && !self.dotglob
+            {
                 continue;
             }
             let mut path = [base, entry.name.as_slice()].concat();

@@ -16,6 +16,13 @@ use crate::vars::{Assoc, Scope, ScopeKind, Value, Var};
 
 /// The descriptor from which a subshell reads its state.
 pub(crate) const STATE_FD: i32 = 255;
+/// The number for it that the limit of open files allows.
+pub(crate) fn state_fd() -> i32 {
+    let limit = sandbar_guest::process::limit(sandbar_guest::process::Resource::OpenFiles);
+    let half = limit.map_or(u64::MAX, |limit| limit.soft / 2);
+    i32::try_from(half).map_or(STATE_FD, |half| half.min(STATE_FD))
+}
+
 /// Version of the format; another one is refused.
 const VERSION: u64 = 1;
 /// Largest state that is read, in bytes.
@@ -113,7 +120,9 @@ impl<'a> Reader<'a> {
 
     /// A count of things that take at least one byte each.
     fn count(&mut self) -> Option<usize> {
-        usize::try_from(self.number()?).ok().filter(|count| *count <= self.rest.len())
+        usize::try_from(self.number()?)
+            .ok()
+            .filter(|count| *count <= self.rest.len())
     }
 
     fn bytes(&mut self) -> Option<&'a [u8]> {
@@ -139,12 +148,16 @@ impl<'a> Reader<'a> {
             1 => Value::Str(Rc::new(self.owned()?)),
             2 => {
                 let count = self.count()?;
-                let map: Option<BTreeMap<i64, Bytes>> = (0..count).map(|_| Some((self.signed()?, self.owned()?))).collect();
+                let map: Option<BTreeMap<i64, Bytes>> = (0..count)
+                    .map(|_| Some((self.signed()?, self.owned()?)))
+                    .collect();
                 Value::Indexed(Rc::new(map?))
             }
             3 => {
                 let count = self.count()?;
-                let pairs: Option<Vec<(Bytes, Bytes)>> = (0..count).map(|_| Some((self.owned()?, self.owned()?))).collect();
+                let pairs: Option<Vec<(Bytes, Bytes)>> = (0..count)
+                    .map(|_| Some((self.owned()?, self.owned()?)))
+                    .collect();
                 let mut map = Assoc::default();
                 for (key, value) in pairs?.into_iter().rev() {
                     map.insert(key, value);
@@ -159,13 +172,26 @@ impl<'a> Reader<'a> {
 
 /// The state of a shell and the text that the new one runs.
 pub(crate) fn encode(shell: &Shell, text: &[u8]) -> Bytes {
-    let mut w = Writer { out: Vec::with_capacity(4096) };
+    let mut w = Writer {
+        out: Vec::with_capacity(4096),
+    };
     let st = &shell.st;
     w.number(VERSION);
     w.bytes(text);
     w.signed(i64::from(shell.pid));
-    let flags = [shell.interactive, shell.command_string, shell.reads_stdin, st.traps_shown_only, shell.guarded > 0];
-    w.number(flags.iter().enumerate().fold(0, |bits, (at, on)| bits | u64::from(*on) << at));
+    let flags = [
+        shell.interactive,
+        shell.command_string,
+        shell.reads_stdin,
+        st.traps_shown_only,
+        shell.guarded > 0,
+    ];
+    w.number(
+        flags
+            .iter()
+            .enumerate()
+            .fold(0, |bits, (at, on)| bits | u64::from(*on) << at),
+    );
     w.number(u64::from(st.set));
     w.number(st.shopt);
     w.list(&st.params);
@@ -216,9 +242,20 @@ fn encode_tables(w: &mut Writer, shell: &Shell) {
     for (name, entry) in st.functions.iter() {
         w.bytes(name);
         let flags = [entry.export, entry.readonly, entry.trace];
-        w.number(flags.iter().enumerate().fold(0, |bits, (at, on)| bits | u64::from(*on) << at));
+        w.number(
+            flags
+                .iter()
+                .enumerate()
+                .fold(0, |bits, (at, on)| bits | u64::from(*on) << at),
+        );
         let function = &entry.function;
-        let text = function.text.get_or_init(|| function.parsed.get().map(|def| printer::function_source(def)).unwrap_or_default());
+        let text = function.text.get_or_init(|| {
+            function
+                .parsed
+                .get()
+                .map(|def| printer::function_source(def))
+                .unwrap_or_default()
+        });
         w.bytes(text);
         w.bytes(&function.source);
         w.number(u64::from(function.line));
@@ -313,10 +350,12 @@ pub(crate) fn decode(shell: &mut Shell, bytes: &[u8], purpose: Purpose) -> Optio
             shell.guarded = u32::from(flag(4));
             shell.st.name = name;
             shell.st.subshell += 1;
-            shell.st.traps.remove(&TrapKind::Exit);
             shell.st.traps_shown_only = true;
             // Two subshells must not draw the same numbers.
-            shell.st.random = shell.st.random.wrapping_add(u32::try_from(sys::pid()).unwrap_or(1));
+            shell.st.random = shell
+                .st
+                .random
+                .wrapping_add(u32::try_from(sys::pid()).unwrap_or(1));
         }
         Purpose::Resume => {
             shell.st.frames.clear();
@@ -337,11 +376,19 @@ fn decode_tables(r: &mut Reader<'_>, shell: &mut Shell) -> Option<()> {
         st.vars.map.insert(name, var);
     }
     for _ in 0..r.count()? {
-        let kind = if r.number()? == 1 { ScopeKind::Function } else { ScopeKind::Temporary };
+        let kind = if r.number()? == 1 {
+            ScopeKind::Function
+        } else {
+            ScopeKind::Temporary
+        };
         let mut hidden = Vec::new();
         for _ in 0..r.count()? {
             let name: Rc<[u8]> = r.bytes()?.into();
-            let var = if r.number()? == 1 { Some(r.var()?) } else { None };
+            let var = if r.number()? == 1 {
+                Some(r.var()?)
+            } else {
+                None
+            };
             hidden.push((name, var));
         }
         st.vars.scopes.push(Scope { kind, hidden });
@@ -353,13 +400,32 @@ fn decode_tables(r: &mut Reader<'_>, shell: &mut Shell) -> Option<()> {
         let text = OnceCell::from(r.owned()?);
         let source = r.owned()?;
         let line = u32::try_from(r.number()?).ok()?;
-        let function = Rc::new(Function { parsed: OnceCell::new(), text, source, line });
-        let entry = FunctionEntry { function, export: flags & 1 != 0, readonly: flags & 2 != 0, trace: flags & 4 != 0 };
+        let function = Rc::new(Function {
+            parsed: OnceCell::new(),
+            text,
+            source,
+            line,
+        });
+        let entry = FunctionEntry {
+            function,
+            export: flags & 1 != 0,
+            readonly: flags & 2 != 0,
+            trace: flags & 4 != 0,
+        };
         functions.insert(name, entry);
     }
     for _ in 0..r.count()? {
-        let kind = if r.number()? == 1 { FrameKind::Function } else { FrameKind::Source };
-        st.frames.push(Frame { kind, name: r.owned()?, source: r.owned()?, line: u32::try_from(r.number()?).ok()? });
+        let kind = if r.number()? == 1 {
+            FrameKind::Function
+        } else {
+            FrameKind::Source
+        };
+        st.frames.push(Frame {
+            kind,
+            name: r.owned()?,
+            source: r.owned()?,
+            line: u32::try_from(r.number()?).ok()?,
+        });
     }
     for _ in 0..r.count()? {
         let kind = match r.number()? {
@@ -386,7 +452,15 @@ fn decode_tables(r: &mut Reader<'_>, shell: &mut Shell) -> Option<()> {
         let number = usize::try_from(r.number()?).ok()?;
         let pid = r.int()?;
         let text = r.owned()?;
-        shell.jobs.list.push(Job { number, processes: vec![(pid, None)], group: None, text, changed: false, no_hangup: false, stopped: false });
+        shell.jobs.list.push(Job {
+            number,
+            processes: vec![(pid, None)],
+            group: None,
+            text,
+            changed: false,
+            no_hangup: false,
+            stopped: false,
+        });
     }
     Some(())
 }

@@ -26,12 +26,20 @@ pub(crate) struct TextInput {
 impl TextInput {
     /// The lines of a script.
     pub(crate) fn new(text: Bytes) -> Self {
-        Self { text, position: 0, complete: true }
+        Self {
+            text,
+            position: 0,
+            complete: true,
+        }
     }
 
     /// Text that is taken as it is.
     pub(crate) fn exact(text: Bytes) -> Self {
-        Self { text, position: 0, complete: false }
+        Self {
+            text,
+            position: 0,
+            complete: false,
+        }
     }
 }
 
@@ -41,17 +49,23 @@ impl Input for TextInput {
         if rest.is_empty() {
             return false;
         }
-        let length = rest.iter().position(|&b| b == b'\n').map_or(rest.len(), |at| at + 1);
+        let length = rest
+            .iter()
+            .position(|&b| b == b'\n')
+            .map_or(rest.len(), |at| at + 1);
         buffer.extend_from_slice(&rest[..length]);
         self.position += length;
-        if self.complete && buffer.last() != Some(&b'\n') {
+        let open = buffer.iter().rev().take_while(|&&b| b == b'\\').count() % 2 == 1;
+        if self.complete && buffer.last() != Some(&b'\n') && !open {
             buffer.push(b'\n');
         }
         true
     }
 
     fn is_empty(&self) -> bool {
-        self.text[self.position..].iter().all(u8::is_ascii_whitespace)
+        self.text[self.position..]
+            .iter()
+            .all(u8::is_ascii_whitespace)
     }
 }
 
@@ -70,7 +84,9 @@ impl SharedInput {
 
 impl Input for SharedInput {
     fn line(&mut self, buffer: &mut Bytes) -> bool {
-        let seekable = *self.seekable.get_or_insert_with(|| sys::tell(self.fd).is_ok());
+        let seekable = *self
+            .seekable
+            .get_or_insert_with(|| sys::tell(self.fd).is_ok());
         if !seekable {
             let before = buffer.len();
             let mut byte = [0];

@@ -32,17 +32,23 @@ const DEFAULT_PATH: &[u8] = b"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:
 const SUBSHELL: &[u8] = b"--sandbar-subshell=";
 
 /// Runs the shell with these arguments, the program's name first, and gives its exit status.
-pub fn run(args: Vec<Vec<u8>>) -> i32 {
+pub fn run(args: &[Vec<u8>]) -> i32 {
     let name = args.first().cloned().unwrap_or_else(|| b"bash".to_vec());
     let mut shell = Shell::new(name);
     if let Some(number) = args.get(1).and_then(|arg| arg.strip_prefix(SUBSHELL)) {
         return subshell(&mut shell, number);
     }
-    let base = shell.st.name.rsplit(|&b| b == b'/').next().unwrap_or_default().to_vec();
+    let base = shell
+        .st
+        .name
+        .rsplit(|&b| b == b'/')
+        .next()
+        .unwrap_or_default()
+        .to_vec();
     if base == b"sh" || base == b"-sh" {
         shell.switch(opt::POSIX, true);
     }
-    let mut invocation = match options(&mut shell, &args) {
+    let mut invocation = match options(&mut shell, args) {
         Ok(invocation) => invocation,
         Err(status) => return status,
     };
@@ -56,7 +62,10 @@ pub fn run(args: Vec<Vec<u8>>) -> i32 {
 
 /// Reads what another shell handed over and runs it.
 fn subshell(shell: &mut Shell, number: &[u8]) -> i32 {
-    let fd = std::str::from_utf8(number).ok().and_then(|text| text.parse().ok()).unwrap_or(handover::STATE_FD);
+    let fd = std::str::from_utf8(number)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(handover::STATE_FD);
     let state = sys::read_to_end(fd).unwrap_or_default();
     sys::close(fd);
     let Some(text) = handover::decode(shell, &state, Purpose::Subshell) else {
@@ -75,7 +84,9 @@ fn subshell(shell: &mut Shell, number: &[u8]) -> i32 {
 
 fn status_of(result: Exec) -> i32 {
     match result {
-        Ok(status) | Err(Flow::Exit(status) | Flow::Return(status) | Flow::Discard(status)) => status,
+        Ok(status) | Err(Flow::Exit(status) | Flow::Return(status) | Flow::Discard(status)) => {
+            status
+        }
         Err(Flow::Break(_) | Flow::Continue(_)) => 0,
     }
 }
@@ -102,11 +113,19 @@ fn bad_option(shell: &mut Shell, text: &[u8]) -> i32 {
     let name = shell.st.name.clone();
     let line = [name.as_slice(), b": ", text, b": invalid option\n"].concat();
     shell.print_error(&line);
-    let usage = [b"Usage:\t".as_slice(), &name, b" [GNU long option] [option] ...\n\t", &name, b" [GNU long option] [option] script-file ...\n"].concat();
+    let usage = [
+        b"Usage:\t".as_slice(),
+        &name,
+        b" [GNU long option] [option] ...\n\t",
+        &name,
+        b" [GNU long option] [option] script-file ...\n",
+    ]
+    .concat();
     shell.print_error(&usage);
     2
 }
 
+#[expect(clippy::too_many_lines, reason = "the options one after another")]
 fn options(shell: &mut Shell, args: &[Bytes]) -> Result<Invocation, i32> {
     let mut invocation = Invocation::default();
     let mut next = 1;
@@ -125,19 +144,37 @@ fn options(shell: &mut Shell, args: &[Bytes]) -> Result<Invocation, i32> {
             b"--posix" => shell.switch(opt::POSIX, true),
             b"--login" => invocation.login = true,
             b"--verbose" => shell.switch(opt::VERBOSE, true),
-            b"--noediting" | b"--restricted" | b"--debugger" | b"--dump-strings" | b"--dump-po-strings" => {}
+            b"--noediting" | b"--restricted" | b"--debugger" | b"--dump-strings"
+            | b"--dump-po-strings" => {}
             b"--rcfile" | b"--init-file" => invocation.rcfile = value(),
-            b"--sandbar-state-in" => invocation.state_in = value().and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok()),
-            b"--sandbar-state-out" => invocation.state_out = value().and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok()),
+            b"--sandbar-state-in" => {
+                invocation.state_in =
+                    value().and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok());
+            }
+            b"--sandbar-state-out" => {
+                invocation.state_out =
+                    value().and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok());
+            }
             b"--version" => {
-                let text = format!("GNU bash compatible shell of Sandbar, version {BASH_VERSION} ({MACHINE})\n");
+                let text = format!(
+                    "GNU bash compatible shell of Sandbar, version {BASH_VERSION} ({MACHINE})\n"
+                );
                 shell.print(text.as_bytes());
                 shell.flush();
                 return Err(0);
             }
             b"--help" => {
                 let name = shell.st.name.clone();
-                shell.print(&[b"Usage:\t".as_slice(), &name, b" [GNU long option] [option] ...\n\t", &name, b" [GNU long option] [option] script-file ...\n"].concat());
+                shell.print(
+                    &[
+                        b"Usage:\t".as_slice(),
+                        &name,
+                        b" [GNU long option] [option] ...\n\t",
+                        &name,
+                        b" [GNU long option] [option] script-file ...\n",
+                    ]
+                    .concat(),
+                );
                 shell.flush();
                 return Err(0);
             }
@@ -168,10 +205,20 @@ fn options(shell: &mut Shell, args: &[Bytes]) -> Result<Invocation, i32> {
                     let known = if letter == b'o' {
                         set_bit(name).map(|bit| shell.switch(bit, on))
                     } else {
-                        shopt_bit(name).map(|bit| shell.st.shopt = if on { shell.st.shopt | bit } else { shell.st.shopt & !bit })
+                        shopt_bit(name).map(|bit| {
+                            shell.st.shopt = if on {
+                                shell.st.shopt | bit
+                            } else {
+                                shell.st.shopt & !bit
+                            }
+                        })
                     };
                     if known.is_none() {
-                        let what: &[u8] = if letter == b'o' { b": invalid option name\n" } else { b": invalid shell option name\n" };
+                        let what: &[u8] = if letter == b'o' {
+                            b": invalid option name\n"
+                        } else {
+                            b": invalid shell option name\n"
+                        };
                         let line = [shell.st.name.as_slice(), b": ", name, what].concat();
                         shell.print_error(&line);
                         return Err(2);
@@ -191,13 +238,24 @@ fn options(shell: &mut Shell, args: &[Bytes]) -> Result<Invocation, i32> {
 /// Takes the environment over as exported variables and functions.
 fn import_environment(shell: &mut Shell) {
     for entry in sandbar_guest::process::environment() {
-        let Some(at) = entry.iter().position(|&b| b == b'=') else { continue };
+        let Some(at) = entry.iter().position(|&b| b == b'=') else {
+            continue;
+        };
         let (name, value) = (&entry[..at], &entry[at + 1..]);
-        if let Some(function) = name.strip_prefix(b"BASH_FUNC_").and_then(|rest| rest.strip_suffix(b"%%")) {
+        if let Some(function) = name
+            .strip_prefix(b"BASH_FUNC_")
+            .and_then(|rest| rest.strip_suffix(b"%%"))
+        {
             import_function(shell, function, value);
             continue;
         }
-        if !is_name(name) || name == b"_" || matches!(name, b"SHELLOPTS" | b"BASHOPTS" | b"BASH_VERSINFO" | b"PPID" | b"UID" | b"EUID") {
+        if !is_name(name)
+            || name == b"_"
+            || matches!(
+                name,
+                b"SHELLOPTS" | b"BASHOPTS" | b"BASH_VERSINFO" | b"PPID" | b"UID" | b"EUID"
+            )
+        {
             continue;
         }
         let mut var = Var::string(value.to_vec());
@@ -210,7 +268,12 @@ fn import_environment(shell: &mut Shell) {
         var
     };
     let vars = &mut shell.st.vars;
-    for (name, value) in [(&b"IFS"[..], &b" \t\n"[..]), (b"PS4", b"+ "), (b"OPTIND", b"1"), (b"OPTERR", b"1")] {
+    for (name, value) in [
+        (&b"IFS"[..], &b" \t\n"[..]),
+        (b"PS4", b"+ "),
+        (b"OPTIND", b"1"),
+        (b"OPTERR", b"1"),
+    ] {
         let keep = name == b"PS4" && vars.get(name).is_some();
         if !keep {
             vars.insert(name, Var::string(value.to_vec()));
@@ -219,27 +282,58 @@ fn import_environment(shell: &mut Shell) {
     if vars.get(b"PATH").is_none() {
         vars.insert(b"PATH", Var::string(DEFAULT_PATH.to_vec()));
     }
+    if vars.get(b"SHELL").is_none() {
+        vars.insert(b"SHELL", Var::string(b"/bin/bash".to_vec()));
+    }
     if vars.get(b"TERM").is_none() {
         vars.insert(b"TERM", Var::string(b"dumb".to_vec()));
     }
-    let level = vars.get(b"SHLVL").and_then(Var::scalar).and_then(|text| std::str::from_utf8(text).ok()?.trim().parse::<i64>().ok()).unwrap_or(0);
-    vars.insert(b"SHLVL", exported((level + 1).clamp(0, 1000).to_string().into_bytes()));
+    let level = vars
+        .get(b"SHLVL")
+        .and_then(Var::scalar)
+        .and_then(|text| std::str::from_utf8(text).ok()?.trim().parse::<i64>().ok())
+        .unwrap_or(0);
+    vars.insert(
+        b"SHLVL",
+        exported((level + 1).clamp(0, 1000).to_string().into_bytes()),
+    );
     let cwd = sys::current_dir().unwrap_or_else(|_| b"/".to_vec());
-    let claimed = vars.get(b"PWD").and_then(Var::scalar).cloned().filter(|text| text.starts_with(b"/"));
+    let claimed = vars
+        .get(b"PWD")
+        .and_then(Var::scalar)
+        .cloned()
+        .filter(|text| text.starts_with(b"/"));
     let pwd = match claimed {
         Some(claimed) if claimed == cwd => claimed,
-        Some(claimed) if sys::stat(&claimed).ok().zip(sys::stat(b".").ok()).is_some_and(|(a, b)| a.same_file(&b)) => claimed,
+        Some(claimed)
+            if sys::stat(&claimed)
+                .ok()
+                .zip(sys::stat(b".").ok())
+                .is_some_and(|(a, b)| a.same_file(&b)) =>
+        {
+            claimed
+        }
         _ => cwd,
     };
     shell.st.cwd.clone_from(&pwd);
     vars.insert(b"PWD", exported(pwd));
-    let old = vars.get(b"OLDPWD").and_then(Var::scalar).is_some_and(|text| sys::stat(text).is_ok_and(|stat| stat.is_dir()));
+    let old = vars
+        .get(b"OLDPWD")
+        .and_then(Var::scalar)
+        .is_some_and(|text| sys::stat(text).is_ok_and(|stat| stat.is_dir()));
     if !old {
-        vars.insert(b"OLDPWD", Var { attrs: attr::EXPORT, ..Var::default() });
+        vars.insert(
+            b"OLDPWD",
+            Var {
+                attrs: attr::EXPORT,
+                ..Var::default()
+            },
+        );
     }
     // Seeded from the clock; a script that wants a sequence sets RANDOM itself.
     let now = sandbar_guest::time::realtime_ns().unsigned_abs();
-    shell.st.random = u32::try_from((now ^ (now >> 31)) & 0x7fff_ffff).unwrap_or(1) ^ shell.pid.unsigned_abs();
+    shell.st.random =
+        u32::try_from((now ^ (now >> 31)) & 0x7fff_ffff).unwrap_or(1) ^ shell.pid.unsigned_abs();
 }
 
 fn import_function(shell: &mut Shell, name: &[u8], value: &[u8]) {
@@ -247,9 +341,19 @@ fn import_function(shell: &mut Shell, name: &[u8], value: &[u8]) {
         return;
     }
     let text = [name, b" ", value].concat();
-    let function = Function { parsed: std::cell::OnceCell::new(), text: std::cell::OnceCell::from(text), source: b"environment".to_vec(), line: 1 };
+    let function = Function {
+        parsed: std::cell::OnceCell::new(),
+        text: std::cell::OnceCell::from(text),
+        source: b"environment".to_vec(),
+        line: 1,
+    };
     if function.def().is_some() {
-        let entry = FunctionEntry { function: Rc::new(function), export: true, readonly: false, trace: false };
+        let entry = FunctionEntry {
+            function: Rc::new(function),
+            export: true,
+            readonly: false,
+            trace: false,
+        };
         Rc::make_mut(&mut shell.st.functions).insert(name.into(), entry);
     }
 }
@@ -280,6 +384,7 @@ fn start(shell: &mut Shell, invocation: &Invocation) -> Exec {
     }
     let script = (!invocation.command && !shell.reads_stdin).then(|| operands.remove(0));
     shell.st.params = Rc::new(operands);
+    shell.st.last_arg = script.clone().unwrap_or_else(|| shell.st.name.clone());
     resume(shell, invocation);
     startup_files(shell, invocation)?;
     let input: Box<dyn Input> = match (text, script) {
@@ -301,7 +406,9 @@ fn resume(shell: &mut Shell, invocation: &Invocation) {
         // Programs must not hold it open.
         let _private = sandbar_guest::Fd(fd).set_on_exec(sys::OnExec::Close);
     }
-    let Some(fd) = invocation.state_in else { return };
+    let Some(fd) = invocation.state_in else {
+        return;
+    };
     let state = sys::read_to_end(fd).unwrap_or_default();
     sys::close(fd);
     if state.is_empty() || state.len() > handover::MAX_STATE {
@@ -314,7 +421,12 @@ fn resume(shell: &mut Shell, invocation: &Invocation) {
         return;
     }
     if sys::chdir(&shell.st.cwd).is_err() {
-        let text = [b"warning: ", shell.st.cwd.as_slice(), b": the directory is gone"].concat();
+        let text = [
+            b"warning: ",
+            shell.st.cwd.as_slice(),
+            b": the directory is gone",
+        ]
+        .concat();
         shell.error(&text);
         shell.st.cwd = sys::current_dir().unwrap_or_else(|_| b"/".to_vec());
     }
@@ -326,16 +438,27 @@ fn resume(shell: &mut Shell, invocation: &Invocation) {
 
 fn startup_files(shell: &mut Shell, invocation: &Invocation) -> Result<(), Flow> {
     let mut files: Vec<Bytes> = Vec::new();
-    let home = |shell: &mut Shell, name: &str| shell.home().map(|home| [home.as_slice(), b"/", name.as_bytes()].concat());
+    let home = |shell: &mut Shell, name: &str| {
+        shell
+            .home()
+            .map(|home| [home.as_slice(), b"/", name.as_bytes()].concat())
+    };
     if invocation.login && !invocation.noprofile {
         files.push(b"/etc/profile".to_vec());
         let names = [".bash_profile", ".bash_login", ".profile"];
-        let own = names.iter().filter_map(|name| home(shell, name)).find(|path| sys::stat(path).is_ok());
+        let own = names
+            .iter()
+            .filter_map(|name| home(shell, name))
+            .find(|path| sys::stat(path).is_ok());
         files.extend(own);
     } else if invocation.interactive && !invocation.norc && !shell.on(opt::POSIX) {
         files.extend(invocation.rcfile.clone().or_else(|| home(shell, ".bashrc")));
     }
-    let variable: &[u8] = if shell.on(opt::POSIX) { b"ENV" } else { b"BASH_ENV" };
+    let variable: &[u8] = if shell.on(opt::POSIX) {
+        b"ENV"
+    } else {
+        b"BASH_ENV"
+    };
     if invocation.interactive == shell.on(opt::POSIX)
         && let Some(value) = shell.get(variable).filter(|text| !text.is_empty())
         && let Ok(word) = crate::parser::parse_double_quoted(&value, &shell.parse_context())
@@ -354,10 +477,22 @@ fn script_input(shell: &mut Shell, path: &[u8]) -> Result<Box<dyn Input>, i32> {
     let shell_name = shell.st.name.clone();
     let mut found = path.to_vec();
     if sys::stat(&found).is_err() && !path.contains(&b'/') {
-        found = shell.search_path(path, false).into_iter().next().unwrap_or(found);
+        found = shell
+            .search_path(path, false)
+            .into_iter()
+            .next()
+            .unwrap_or(found);
     }
     let fail = |shell: &mut Shell, why: &str, status: i32| {
-        let line = [shell_name.as_slice(), b": ", path, b": ", why.as_bytes(), b"\n"].concat();
+        let line = [
+            shell_name.as_slice(),
+            b": ",
+            path,
+            b": ",
+            why.as_bytes(),
+            b"\n",
+        ]
+        .concat();
         shell.print_error(&line);
         Err(status)
     };
@@ -366,7 +501,17 @@ fn script_input(shell: &mut Shell, path: &[u8]) -> Result<Box<dyn Input>, i32> {
     }
     let text = match sys::read_file(&found) {
         Ok(text) => text,
-        Err(error) => return fail(shell, &sys::message(error), if error == sys::Errno::ENOENT { 127 } else { 126 }),
+        Err(error) => {
+            return fail(
+                shell,
+                &sys::message(error),
+                if error == sys::Errno::ENOENT {
+                    127
+                } else {
+                    126
+                },
+            );
+        }
     };
     let first_line = text.iter().take(80).take_while(|&&b| b != b'\n');
     if first_line.clone().any(|&b| b == 0) {

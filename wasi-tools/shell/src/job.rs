@@ -68,7 +68,15 @@ impl Jobs {
     pub(crate) fn add(&mut self, pids: &[i32], group: Option<i32>, text: Bytes) -> usize {
         let number = self.list.iter().map(|job| job.number).max().unwrap_or(0) + 1;
         let processes = pids.iter().map(|&pid| (pid, None)).collect();
-        self.list.push(Job { number, processes, group, text, changed: false, no_hangup: false, stopped: false });
+        self.list.push(Job {
+            number,
+            processes,
+            group,
+            text,
+            changed: false,
+            no_hangup: false,
+            stopped: false,
+        });
         number
     }
 
@@ -103,10 +111,21 @@ impl Jobs {
 
     /// The current job (`%+`) and the one before (`%-`).
     pub(crate) fn current(&self) -> (Option<usize>, Option<usize>) {
-        let mut live = self.list.iter().rev().filter(|job| !job.done()).map(|job| job.number);
+        let mut live = self
+            .list
+            .iter()
+            .rev()
+            .filter(|job| !job.done())
+            .map(|job| job.number);
         let mut any = self.list.iter().rev().map(|job| job.number);
         let first = live.next().or_else(|| any.next());
-        let second = live.next().or_else(|| self.list.iter().rev().map(|job| job.number).find(|n| Some(*n) != first));
+        let second = live.next().or_else(|| {
+            self.list
+                .iter()
+                .rev()
+                .map(|job| job.number)
+                .find(|n| Some(*n) != first)
+        });
         (first, second)
     }
 
@@ -118,13 +137,29 @@ impl Jobs {
             b"" | b"%" | b"+" => current.ok_or("no such job"),
             b"-" => previous.or(current).ok_or("no such job"),
             _ if name.iter().all(u8::is_ascii_digit) => {
-                let number = std::str::from_utf8(name).ok().and_then(|text| text.parse::<usize>().ok());
-                number.filter(|n| self.list.iter().any(|job| job.number == *n)).ok_or("no such job")
+                let number = std::str::from_utf8(name)
+                    .ok()
+                    .and_then(|text| text.parse::<usize>().ok());
+                number
+                    .filter(|n| self.list.iter().any(|job| job.number == *n))
+                    .ok_or("no such job")
             }
             _ => {
                 let matching: Vec<usize> = match name.strip_prefix(b"?") {
-                    Some(part) => self.list.iter().filter(|job| !part.is_empty() && job.text.windows(part.len()).any(|w| w == part)).map(|job| job.number).collect(),
-                    None => self.list.iter().filter(|job| job.text.starts_with(name)).map(|job| job.number).collect(),
+                    Some(part) => self
+                        .list
+                        .iter()
+                        .filter(|job| {
+                            !part.is_empty() && job.text.windows(part.len()).any(|w| w == part)
+                        })
+                        .map(|job| job.number)
+                        .collect(),
+                    None => self
+                        .list
+                        .iter()
+                        .filter(|job| job.text.starts_with(name))
+                        .map(|job| job.number)
+                        .collect(),
                 };
                 match matching.as_slice() {
                     [] => Err("no such job"),

@@ -66,13 +66,61 @@ pub(crate) const SET_OPTIONS: [(&str, u8, u32); 27] = [
 
 /// Names of `shopt`, in its order; a name's place is its bit. `+` marks those that start on.
 pub(crate) const SHOPTS: [&str; 55] = [
-    "autocd", "assoc_expand_once", "cdable_vars", "cdspell", "checkhash", "checkjobs", "+checkwinsize", "+cmdhist", "compat31", "compat32",
-    "compat40", "compat41", "compat42", "compat43", "compat44", "+complete_fullquote", "direxpand", "dirspell", "dotglob", "execfail",
-    "expand_aliases", "extdebug", "extglob", "+extquote", "failglob", "+force_fignore", "+globasciiranges", "+globskipdots", "globstar",
-    "gnu_errfmt", "histappend", "histreedit", "histverify", "+hostcomplete", "huponexit", "inherit_errexit", "+interactive_comments",
-    "lastpipe", "lithist", "localvar_inherit", "localvar_unset", "login_shell", "mailwarn", "no_empty_cmd_completion", "nocaseglob",
-    "nocasematch", "noexpand_translation", "nullglob", "+patsub_replacement", "+progcomp", "progcomp_alias", "+promptvars",
-    "restricted_shell", "shift_verbose", "+sourcepath",
+    "autocd",
+    "assoc_expand_once",
+    "cdable_vars",
+    "cdspell",
+    "checkhash",
+    "checkjobs",
+    "+checkwinsize",
+    "+cmdhist",
+    "compat31",
+    "compat32",
+    "compat40",
+    "compat41",
+    "compat42",
+    "compat43",
+    "compat44",
+    "+complete_fullquote",
+    "direxpand",
+    "dirspell",
+    "dotglob",
+    "execfail",
+    "expand_aliases",
+    "extdebug",
+    "extglob",
+    "+extquote",
+    "failglob",
+    "+force_fignore",
+    "+globasciiranges",
+    "+globskipdots",
+    "globstar",
+    "gnu_errfmt",
+    "histappend",
+    "histreedit",
+    "histverify",
+    "+hostcomplete",
+    "huponexit",
+    "inherit_errexit",
+    "+interactive_comments",
+    "lastpipe",
+    "lithist",
+    "localvar_inherit",
+    "localvar_unset",
+    "login_shell",
+    "mailwarn",
+    "no_empty_cmd_completion",
+    "nocaseglob",
+    "nocasematch",
+    "noexpand_translation",
+    "nullglob",
+    "+patsub_replacement",
+    "+progcomp",
+    "progcomp_alias",
+    "+promptvars",
+    "restricted_shell",
+    "shift_verbose",
+    "+sourcepath",
 ];
 
 /// `xpg_echo`, the last of `shopt`'s names.
@@ -137,21 +185,32 @@ pub(crate) const SHOPT_DEFAULT: u64 = {
 
 /// All `shopt` names with their bits, in order.
 pub(crate) fn shopts() -> impl Iterator<Item = (&'static str, u64)> {
-    let named = SHOPTS.iter().enumerate().map(|(at, name)| (name.strip_prefix('+').unwrap_or(name), 1 << at));
+    let named = SHOPTS
+        .iter()
+        .enumerate()
+        .map(|(at, name)| (name.strip_prefix('+').unwrap_or(name), 1 << at));
     named.chain([(XPG_ECHO_NAME, shopt::XPG_ECHO)])
 }
 
 /// The bit of a `shopt` name.
 pub(crate) fn shopt_bit(name: &[u8]) -> Option<u64> {
-    shopts().find(|(have, _)| have.as_bytes() == name).map(|(_, bit)| bit)
+    shopts()
+        .find(|(have, _)| have.as_bytes() == name)
+        .map(|(_, bit)| bit)
 }
 
 /// The bit of a `set -o` name.
 pub(crate) fn set_bit(name: &[u8]) -> Option<u32> {
-    SET_OPTIONS.iter().find(|(have, ..)| have.as_bytes() == name).map(|(.., bit)| *bit)
+    SET_OPTIONS
+        .iter()
+        .find(|(have, ..)| have.as_bytes() == name)
+        .map(|(.., bit)| *bit)
 }
 
 /// The bit of a `set` letter.
 pub(crate) fn letter_bit(letter: u8) -> Option<u32> {
-    SET_OPTIONS.iter().find(|(_, have, _)| *have == letter && letter != 0).map(|(.., bit)| *bit)
+    SET_OPTIONS
+        .iter()
+        .find(|(_, have, _)| *have == letter && letter != 0)
+        .map(|(.., bit)| *bit)
 }

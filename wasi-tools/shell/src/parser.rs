@@ -3,6 +3,11 @@
 //! It works on bytes, in linear time, and takes its input line by line: what a command does to aliases and options acts on the
 //! line after it. Nesting is counted, so that no input can overflow the stack.
 
+#![expect(
+    clippy::unnecessary_box_returns,
+    reason = "the error of every parsing function is boxed, to keep their results small"
+)]
+
 mod command;
 mod cond;
 mod dollar;
@@ -12,7 +17,9 @@ mod word;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::ast::{AndOr, ArithText, Bytes, Command, HereDoc, Item, Pipeline, Script, TimeStyle, Word};
+use crate::ast::{
+    AndOr, ArithText, Bytes, Command, HereDoc, Item, Pipeline, Script, TimeStyle, Word,
+};
 use crate::input::{Input, TextInput};
 use crate::sys;
 
@@ -35,7 +42,12 @@ pub(crate) struct Context {
 impl Context {
     /// For text that was parsed before, or that is no command.
     pub(crate) fn plain() -> Self {
-        Self { aliases: None, extglob: true, posix: false, verbose: false }
+        Self {
+            aliases: None,
+            extglob: true,
+            posix: false,
+            verbose: false,
+        }
     }
 }
 
@@ -83,13 +95,19 @@ pub(crate) struct Parser {
 
 impl std::fmt::Debug for Parser {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Parser").field("pos", &self.pos).field("line", &self.line).finish_non_exhaustive()
+        f.debug_struct("Parser")
+            .field("pos", &self.pos)
+            .field("line", &self.line)
+            .finish_non_exhaustive()
     }
 }
 
 /// Whether `b` ends an unquoted word.
 pub(crate) fn is_meta(b: u8) -> bool {
-    matches!(b, b' ' | b'\t' | b'\n' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>')
+    matches!(
+        b,
+        b' ' | b'\t' | b'\n' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>'
+    )
 }
 
 /// Whether `b` can start a name.
@@ -129,11 +147,6 @@ impl Parser {
     /// The same over text in memory.
     pub(crate) fn of_text(text: &[u8], context: Context, line: u32) -> Self {
         Self::new(Box::new(TextInput::new(text.to_vec())), context, line)
-    }
-
-    /// The line that is parsed next.
-    pub(crate) fn line(&self) -> u32 {
-        self.line
     }
 
     /// The next complete command: everything up to the newline that ends it. `None` at the end of the input.
@@ -220,7 +233,11 @@ impl Parser {
     }
 
     fn pipeline(&mut self) -> Parsed<Pipeline> {
-        let mut pipeline = Pipeline { negate: false, time: None, stages: Vec::new() };
+        let mut pipeline = Pipeline {
+            negate: false,
+            time: None,
+            stages: Vec::new(),
+        };
         loop {
             self.skip_blanks();
             if self.keyword(b"!") {
@@ -409,13 +426,18 @@ impl Parser {
 
     fn expect_keyword(&mut self, word: &[u8]) -> Parsed<()> {
         self.skip_blanks();
-        if self.keyword(word) { Ok(()) } else { Err(self.unexpected()) }
+        if self.keyword(word) {
+            Ok(())
+        } else {
+            Err(self.unexpected())
+        }
     }
 
     fn enter(&mut self) -> Parsed<()> {
         self.depth += 1;
         if self.depth > MAX_NESTING {
-            let message = format!("syntax error: commands are nested more than {MAX_NESTING} levels deep");
+            let message =
+                format!("syntax error: commands are nested more than {MAX_NESTING} levels deep");
             return Err(self.error(message.into_bytes()));
         }
         Ok(())
@@ -428,14 +450,32 @@ impl Parser {
     // ---- errors ------------------------------------------------------------------------------------------------
 
     fn error(&self, message: Bytes) -> Box<ParseError> {
-        Box::new(ParseError { line: self.line, message, source: None, keep_status: false, at_end: false })
+        Box::new(ParseError {
+            line: self.line,
+            message,
+            source: None,
+            keep_status: false,
+            at_end: false,
+        })
     }
 
     fn error_with_line(&self, message: Bytes) -> Box<ParseError> {
-        let start = self.buf[..self.pos.min(self.buf.len())].iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
-        let end = self.buf[start..].iter().position(|&b| b == b'\n').map_or(self.buf.len(), |at| start + at);
+        let start = self.buf[..self.pos.min(self.buf.len())]
+            .iter()
+            .rposition(|&b| b == b'\n')
+            .map_or(0, |at| at + 1);
+        let end = self.buf[start..]
+            .iter()
+            .position(|&b| b == b'\n')
+            .map_or(self.buf.len(), |at| start + at);
         let source = Some(self.buf[start..end].to_vec());
-        Box::new(ParseError { line: self.line, message, source, keep_status: false, at_end: false })
+        Box::new(ParseError {
+            line: self.line,
+            message,
+            source,
+            keep_status: false,
+            at_end: false,
+        })
     }
 
     /// The error for the token that stands here.
@@ -444,15 +484,26 @@ impl Parser {
         let Some(first) = self.peek() else {
             let line = self.line;
             let message = b"syntax error: unexpected end of file".to_vec();
-            return Box::new(ParseError { line, message, source: None, keep_status: false, at_end: true });
+            return Box::new(ParseError {
+                line,
+                message,
+                source: None,
+                keep_status: false,
+                at_end: true,
+            });
         };
         let token: Bytes = if first == b'\n' {
             b"newline".to_vec()
         } else if is_meta(first) {
+            const OPERATORS: [&[u8]; 16] = [
+                b"&>>", b"<<<", b"<<-", b";;&", b"&&", b"||", b";;", b";&", b"<<", b">>", b"<&",
+                b">&", b"<>", b"&>", b">|", b"|&",
+            ];
             let rest = &self.buf[self.pos..];
-            const OPERATORS: [&[u8]; 16] =
-                [b"&>>", b"<<<", b"<<-", b";;&", b"&&", b"||", b";;", b";&", b"<<", b">>", b"<&", b">&", b"<>", b"&>", b">|", b"|&"];
-            OPERATORS.iter().find(|op| rest.starts_with(op)).map_or_else(|| vec![first], |op| op.to_vec())
+            OPERATORS
+                .iter()
+                .find(|op| rest.starts_with(op))
+                .map_or_else(|| vec![first], |op| op.to_vec())
         } else {
             let start = self.pos;
             match self.word() {
@@ -470,28 +521,51 @@ impl Parser {
     }
 
     /// The error for a quote or bracket that is never closed.
-    fn unclosed(&self, close: u8, line: u32) -> Box<ParseError> {
-        let message = [b"unexpected EOF while looking for matching `".as_slice(), &[close], b"'"].concat();
-        Box::new(ParseError { line, message, source: None, keep_status: false, at_end: true })
+    fn unclosed(close: u8, line: u32) -> Box<ParseError> {
+        let message = [
+            b"unexpected EOF while looking for matching `".as_slice(),
+            &[close],
+            b"'",
+        ]
+        .concat();
+        Box::new(ParseError {
+            line,
+            message,
+            source: None,
+            keep_status: false,
+            at_end: true,
+        })
     }
 }
 
 /// Parses `text` as the inside of double quotes: here-documents, prompts, `PS4`, arithmetic.
 pub(crate) fn parse_double_quoted(text: &[u8], context: &Context) -> Parsed<Word> {
-    let mut parser = Parser::new(Box::new(TextInput::exact(text.to_vec())), context.clone(), 1);
+    let mut parser = Parser::new(
+        Box::new(TextInput::exact(text.to_vec())),
+        context.clone(),
+        1,
+    );
     parser.whole_double_quoted()
 }
 
 /// Parses `text` as one word, blanks included.
 pub(crate) fn parse_word_text(text: &[u8], context: &Context) -> Parsed<Word> {
-    let mut parser = Parser::new(Box::new(TextInput::exact(text.to_vec())), context.clone(), 1);
+    let mut parser = Parser::new(
+        Box::new(TextInput::exact(text.to_vec())),
+        context.clone(),
+        1,
+    );
     parser.whole_word()
 }
 
 /// Parses `text` as an arithmetic expression with its expansions.
 pub(crate) fn parse_arith_text(text: &[u8], context: &Context) -> Parsed<ArithText> {
     let word = parse_double_quoted(text, context)?;
-    Ok(ArithText { parts: word.parts, raw: word.raw, cache: std::cell::OnceCell::new() })
+    Ok(ArithText {
+        parts: word.parts,
+        raw: word.raw,
+        cache: std::cell::OnceCell::new(),
+    })
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ enum Token {
     Any,
     Star,
     Class(Class),
-    Group(u8, Vec<Vec<Token>>),
+    Group(u8, Vec<Vec<Self>>),
 }
 
 /// A bracket expression.
@@ -46,7 +46,11 @@ pub(crate) fn next_char(text: &[u8]) -> (u32, usize) {
         0xf0..=0xf4 => 4,
         _ => return (0x11_0000 + u32::from(first), 1),
     };
-    match text.get(..length).and_then(|bytes| std::str::from_utf8(bytes).ok()).and_then(|s| s.chars().next()) {
+    match text
+        .get(..length)
+        .and_then(|bytes| std::str::from_utf8(bytes).ok())
+        .and_then(|s| s.chars().next())
+    {
         Some(c) => (u32::from(c), length),
         None => (0x11_0000 + u32::from(first), 1),
     }
@@ -157,7 +161,8 @@ impl Class {
     /// Whether the class takes `c`.
     pub(crate) fn matches(&self, c: u32, fold: bool) -> bool {
         let inside = |c: u32| {
-            self.ranges.iter().any(|&(from, to)| from <= c && c <= to) || self.names.iter().any(|name| named_class(name, c))
+            self.ranges.iter().any(|&(from, to)| from <= c && c <= to)
+                || self.names.iter().any(|name| named_class(name, c))
         };
         let hit = inside(c) || fold && (inside(fold_char(c)) || inside(upper_char(c)));
         hit != self.negate
@@ -176,7 +181,9 @@ fn upper_char(c: u32) -> u32 {
 
 /// `[:name:]`
 pub(crate) fn named_class(name: &[u8], c: u32) -> bool {
-    let Some(c) = char::from_u32(c) else { return false };
+    let Some(c) = char::from_u32(c) else {
+        return false;
+    };
     match name {
         b"alpha" => c.is_alphabetic(),
         b"digit" => c.is_ascii_digit(),
@@ -185,7 +192,10 @@ pub(crate) fn named_class(name: &[u8], c: u32) -> bool {
         b"lower" => c.is_lowercase(),
         b"space" => c.is_ascii_whitespace() || c == '\x0b' || !c.is_ascii() && c.is_whitespace(),
         b"blank" => c == ' ' || c == '\t',
-        b"punct" => c.is_ascii_punctuation() || !c.is_ascii() && !c.is_alphanumeric() && !c.is_whitespace() && !c.is_control(),
+        b"punct" => {
+            c.is_ascii_punctuation()
+                || !c.is_ascii() && !c.is_alphanumeric() && !c.is_whitespace() && !c.is_control()
+        }
         b"cntrl" => c.is_control(),
         b"xdigit" => c.is_ascii_hexdigit(),
         b"print" => !c.is_control(),
@@ -231,7 +241,10 @@ impl Pattern {
     pub(crate) fn new(text: &[u8], syntax: Syntax) -> Self {
         let mut at = 0;
         let tokens = compile(text, &mut at, syntax, false, 0);
-        Self { tokens, fold: syntax.fold }
+        Self {
+            tokens,
+            fold: syntax.fold,
+        }
     }
 
     /// The text, when the pattern matches exactly that.
@@ -282,7 +295,11 @@ impl Pattern {
             at += next_char(&text[at..]).1;
         }
         starts.push(text.len());
-        if longest { starts.iter().copied().find(whole) } else { starts.iter().rev().copied().find(whole) }
+        if longest {
+            starts.iter().copied().find(whole)
+        } else {
+            starts.iter().rev().copied().find(whole)
+        }
     }
 }
 
@@ -300,7 +317,10 @@ fn compile(text: &[u8], at: &mut usize, syntax: Syntax, in_group: bool, depth: u
             break;
         }
         *at += 1;
-        let group = syntax.extglob && depth < 100 && matches!(b, b'?' | b'*' | b'+' | b'@' | b'!') && text.get(*at) == Some(&b'(');
+        let group = syntax.extglob
+            && depth < 100
+            && matches!(b, b'?' | b'*' | b'+' | b'@' | b'!')
+            && text.get(*at) == Some(&b'(');
         if group && let Some(alternatives) = compile_group(text, at, syntax, depth) {
             flush(&mut literal, &mut tokens);
             tokens.push(Token::Group(b, alternatives));
@@ -337,7 +357,12 @@ fn compile(text: &[u8], at: &mut usize, syntax: Syntax, in_group: bool, depth: u
 }
 
 /// The alternatives of `(…|…)`; nothing, and no advance, when it does not close.
-fn compile_group(text: &[u8], at: &mut usize, syntax: Syntax, depth: u32) -> Option<Vec<Vec<Token>>> {
+fn compile_group(
+    text: &[u8],
+    at: &mut usize,
+    syntax: Syntax,
+    depth: u32,
+) -> Option<Vec<Vec<Token>>> {
     let mut inner = *at + 1;
     let mut alternatives = Vec::new();
     loop {
@@ -378,13 +403,20 @@ fn run(tokens: &[Token], text: &[u8], from: Vec<usize>, fold: bool) -> Vec<usize
             break;
         }
         set = match token {
-            Token::Text(literal) if fold => {
-                set.into_iter().filter_map(|p| starts_with_folded(&text[p..], literal).map(|n| p + n)).collect()
-            }
-            Token::Text(literal) => {
-                set.into_iter().filter(|&p| text[p..].starts_with(literal)).map(|p| p + literal.len()).collect()
-            }
-            Token::Any => set.into_iter().filter(|&p| p < text.len()).map(|p| p + next_char(&text[p..]).1).collect(),
+            Token::Text(literal) if fold => set
+                .into_iter()
+                .filter_map(|p| starts_with_folded(&text[p..], literal).map(|n| p + n))
+                .collect(),
+            Token::Text(literal) => set
+                .into_iter()
+                .filter(|&p| text[p..].starts_with(literal))
+                .map(|p| p + literal.len())
+                .collect(),
+            Token::Any => set
+                .into_iter()
+                .filter(|&p| p < text.len())
+                .map(|p| p + next_char(&text[p..]).1)
+                .collect(),
             Token::Class(class) => set
                 .into_iter()
                 .filter(|&p| p < text.len())
@@ -413,20 +445,33 @@ fn all_from(text: &[u8], start: usize) -> Vec<usize> {
 }
 
 fn union(alternatives: &[Vec<Token>], text: &[u8], from: &[usize], fold: bool) -> Vec<usize> {
-    let mut all: Vec<usize> = alternatives.iter().flat_map(|tokens| run(tokens, text, from.to_vec(), fold)).collect();
+    let mut all: Vec<usize> = alternatives
+        .iter()
+        .flat_map(|tokens| run(tokens, text, from.to_vec(), fold))
+        .collect();
     all.sort_unstable();
     all.dedup();
     all
 }
 
-fn group(kind: u8, alternatives: &[Vec<Token>], text: &[u8], from: Vec<usize>, fold: bool) -> Vec<usize> {
+fn group(
+    kind: u8,
+    alternatives: &[Vec<Token>],
+    text: &[u8],
+    from: Vec<usize>,
+    fold: bool,
+) -> Vec<usize> {
     match kind {
         b'@' => union(alternatives, text, &from, fold),
         b'!' => {
             let mut all = Vec::new();
             for &start in &from {
                 let taken = union(alternatives, text, &[start], fold);
-                all.extend(all_from(text, start).into_iter().filter(|end| taken.binary_search(end).is_err()));
+                all.extend(
+                    all_from(text, start)
+                        .into_iter()
+                        .filter(|end| taken.binary_search(end).is_err()),
+                );
             }
             all.sort_unstable();
             all.dedup();
@@ -434,7 +479,11 @@ fn group(kind: u8, alternatives: &[Vec<Token>], text: &[u8], from: Vec<usize>, f
         }
         _ => {
             // `?`, `*` and `+`: once, or until nothing new is reached.
-            let mut all = if kind == b'+' { Vec::new() } else { from.clone() };
+            let mut all = if kind == b'+' {
+                Vec::new()
+            } else {
+                from.clone()
+            };
             let mut fresh = from;
             loop {
                 let mut next = union(alternatives, text, &fresh, fold);

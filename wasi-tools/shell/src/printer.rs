@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use crate::ast::{
-    AndOr, ArmEnd, Assign, AssignValue, Bytes, Command, Cond, FunctionDef, HereDoc, Item, Kind, Pipeline, Redir, RedirFd, RedirOp, Script, Simple,
-    TimeStyle,
+    AndOr, ArmEnd, Assign, AssignValue, Bytes, Command, Cond, FunctionDef, HereDoc, Item, Kind,
+    Pipeline, Redir, RedirFd, RedirOp, Script, Simple, TimeStyle,
 };
 
 struct Printer {
@@ -18,12 +18,18 @@ struct Printer {
 
 impl Printer {
     fn new(compact: bool, line: u32) -> Self {
-        Self { out: Bytes::new(), indent: 0, compact, line, docs: Vec::new() }
+        Self {
+            out: Bytes::new(),
+            indent: 0,
+            compact,
+            line,
+            docs: Vec::new(),
+        }
     }
 
     fn text(&mut self, text: &[u8]) {
         if self.compact {
-            self.line += u32::try_from(text.iter().filter(|&&b| b == b'\n').count()).unwrap_or(0);
+            self.line += text.iter().map(|&b| u32::from(b == b'\n')).sum::<u32>();
         }
         self.out.extend_from_slice(text);
     }
@@ -52,7 +58,11 @@ impl Printer {
         self.text(b"\n");
         for doc in std::mem::take(&mut self.docs) {
             let body = doc.body.borrow();
-            let text = if doc.quoted { body.as_static().unwrap_or_default() } else { body.raw.to_vec() };
+            let text = if doc.quoted {
+                body.as_static().unwrap_or_default()
+            } else {
+                body.raw.to_vec()
+            };
             self.text(&text);
             self.text(&doc.delimiter);
             self.text(b"\n");
@@ -158,16 +168,38 @@ impl Printer {
             }
             Kind::Group(body) => self.block(if self.compact { b"{" } else { b"{ " }, body, b"}"),
             Kind::If { arms, otherwise } => self.if_arms(arms, otherwise.as_ref()),
-            Kind::While { until, condition, body } => {
+            Kind::While {
+                until,
+                condition,
+                body,
+            } => {
                 self.text(if *until { b"until " } else { b"while " });
                 self.terminated(condition);
                 self.text(b" ");
                 self.block(b"do", body, b"done");
             }
-            Kind::For { name, words, body } => self.for_words(b"for ", name, words.as_deref(), body),
-            Kind::Select { name, words, body } => self.for_words(b"select ", name, words.as_deref(), body),
-            Kind::ForArith { init, condition, step, body } => {
-                let head = [b"for ((".as_slice(), &init.raw, b"; ", trim(&condition.raw), b"; ", trim(&step.raw), b"))"].concat();
+            Kind::For { name, words, body } => {
+                self.for_words(b"for ", name, words.as_deref(), body);
+            }
+            Kind::Select { name, words, body } => {
+                self.for_words(b"select ", name, words.as_deref(), body);
+            }
+            Kind::ForArith {
+                init,
+                condition,
+                step,
+                body,
+            } => {
+                let head = [
+                    b"for ((".as_slice(),
+                    &init.raw,
+                    b"; ",
+                    trim(&condition.raw),
+                    b"; ",
+                    trim(&step.raw),
+                    b"))",
+                ]
+                .concat();
                 self.text(&head);
                 self.newline();
                 self.block(b"do", body, b"done");
@@ -177,7 +209,8 @@ impl Printer {
                 self.indent += 4;
                 for arm in arms {
                     self.newline();
-                    let patterns: Vec<&[u8]> = arm.patterns.iter().map(|pattern| &*pattern.raw).collect();
+                    let patterns: Vec<&[u8]> =
+                        arm.patterns.iter().map(|pattern| &*pattern.raw).collect();
                     if self.compact {
                         // A pattern may be `esac`.
                         self.text(b"(");
@@ -219,7 +252,9 @@ impl Printer {
     }
 
     fn if_arms(&mut self, arms: &[(Script, Script)], otherwise: Option<&Script>) {
-        let Some(((condition, body), rest)) = arms.split_first() else { return };
+        let Some(((condition, body), rest)) = arms.split_first() else {
+            return;
+        };
         self.text(b"if ");
         self.terminated(condition);
         self.text(b" ");
@@ -243,7 +278,13 @@ impl Printer {
         self.text(b"fi");
     }
 
-    fn for_words(&mut self, keyword: &[u8], name: &[u8], words: Option<&[crate::ast::Word]>, body: &Script) {
+    fn for_words(
+        &mut self,
+        keyword: &[u8],
+        name: &[u8],
+        words: Option<&[crate::ast::Word]>,
+        body: &Script,
+    ) {
         self.text(&[keyword, name].concat());
         match words {
             Some(words) => {
@@ -301,7 +342,11 @@ impl Printer {
         self.text(operator);
         if let Some(doc) = &redir.heredoc {
             // The tabs of `<<-` were stripped when it was read.
-            let quoted = if doc.quoted { [b"'".as_slice(), &doc.delimiter, b"'"].concat() } else { doc.delimiter.clone() };
+            let quoted = if doc.quoted {
+                [b"'".as_slice(), &doc.delimiter, b"'"].concat()
+            } else {
+                doc.delimiter.clone()
+            };
             self.text(&quoted);
             self.docs.push(Rc::clone(doc));
             return;
@@ -315,7 +360,9 @@ impl Printer {
     fn cond(&mut self, cond: &Cond) {
         match cond {
             Cond::Word(word) => self.text(&word.raw),
-            Cond::Unary(op, word) => self.text(&[b"-".as_slice(), &[*op], b" ", &word.raw].concat()),
+            Cond::Unary(op, word) => {
+                self.text(&[b"-".as_slice(), &[*op], b" ", &word.raw].concat());
+            }
             Cond::Binary(op, a, b) => self.text(&[&*a.raw, b" ", op, b" ", &*b.raw].concat()),
             Cond::Not(inner) => {
                 self.text(b"! ");
@@ -323,7 +370,11 @@ impl Printer {
             }
             Cond::And(a, b) | Cond::Or(a, b) => {
                 self.cond(a);
-                self.text(if matches!(cond, Cond::And(..)) { b" && " } else { b" || " });
+                self.text(if matches!(cond, Cond::And(..)) {
+                    b" && "
+                } else {
+                    b" || "
+                });
                 self.cond(b);
             }
             Cond::Paren(inner) => {
@@ -335,7 +386,12 @@ impl Printer {
     }
 
     fn function(&mut self, def: &FunctionDef, nested: bool) {
-        if nested && !self.compact || def.name.iter().any(|b| !b.is_ascii_alphanumeric() && *b != b'_') {
+        if nested && !self.compact
+            || def
+                .name
+                .iter()
+                .any(|b| !b.is_ascii_alphanumeric() && *b != b'_')
+        {
             self.text(b"function ");
         }
         self.text(&def.name);
@@ -345,9 +401,7 @@ impl Printer {
         } else {
             self.newline();
         }
-        if matches!(def.body.kind, Kind::Group(_)) {
-            self.command(&def.body);
-        } else if self.compact {
+        if self.compact || matches!(def.body.kind, Kind::Group(_)) {
             self.command(&def.body);
         } else {
             self.text(b"{ ");
@@ -436,7 +490,11 @@ pub(crate) fn and_or_shown(and_or: &AndOr) -> Bytes {
 
 /// An and-or list for another shell to parse.
 pub(crate) fn and_or_text(and_or: &AndOr) -> Bytes {
-    let line = and_or.first.stages.first().map_or(1, |command| command.line);
-    let text = compact(line, |printer| printer.and_or(and_or));
-    text
+    let line = and_or
+        .first
+        .stages
+        .first()
+        .map_or(1, |command| command.line);
+
+    compact(line, |printer| printer.and_or(and_or))
 }

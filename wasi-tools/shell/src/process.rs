@@ -6,7 +6,9 @@
 
 use std::rc::Rc;
 
-use crate::ast::{AndOr, Bytes, Command, CommandSub, Kind, Pipeline, ProcessSub, RedirOp, Script, Simple};
+use crate::ast::{
+    AndOr, Bytes, Command, CommandSub, Kind, Pipeline, ProcessSub, RedirOp, Script, Simple,
+};
 use crate::options::{opt, shopt};
 use crate::parser::Parser;
 use crate::shell::{Capture, Exec, Flow, Shell, TrapKind};
@@ -32,14 +34,14 @@ impl Shell {
     pub(crate) fn spawn(&mut self, mut spawn: Spawn) -> sys::Sys<Child> {
         let mut pipes: Vec<(i32, i32, usize)> = Vec::new();
         for &(fd, capture) in &self.sinks {
-            let write = match pipes.iter().find(|(.., have)| *have == capture) {
-                Some((_, write, _)) => *write,
-                None => {
+            let write =
+                if let Some((_, write, _)) = pipes.iter().find(|(.., have)| *have == capture) {
+                    *write
+                } else {
                     let (read, write) = sys::private_pipe()?;
                     pipes.push((read, write, capture));
                     write
-                }
-            };
+                };
             spawn.fd(Fd(fd), Fd(write));
         }
         let result = spawn.spawn();
@@ -49,7 +51,13 @@ impl Shell {
                 sys::close(*read);
             }
         }
-        Ok(Child { pid: result?.0, pipes: pipes.into_iter().map(|(read, _, capture)| (read, capture)).collect() })
+        Ok(Child {
+            pid: result?.0,
+            pipes: pipes
+                .into_iter()
+                .map(|(read, _, capture)| (read, capture))
+                .collect(),
+        })
     }
 
     /// Reads what a child writes to captures until the last writer is gone.
@@ -59,7 +67,11 @@ impl Shell {
             let ready = if child.pipes.len() == 1 {
                 0
             } else {
-                let mut fds: Vec<PollFd> = child.pipes.iter().map(|(fd, _)| PollFd::reading(Fd(*fd))).collect();
+                let mut fds: Vec<PollFd> = child
+                    .pipes
+                    .iter()
+                    .map(|(fd, _)| PollFd::reading(Fd(*fd)))
+                    .collect();
                 if sandbar_guest::fd::poll(&mut fds, None).is_err() {
                     continue;
                 }
@@ -98,7 +110,14 @@ impl Shell {
             let command = self.command_text.clone();
             let mut line = [name.as_slice(), text.as_bytes()].concat();
             if !command.is_empty() {
-                line.extend(format!("{:width$}", "", width = 27_usize.saturating_sub(signal.description().len() + 1)).bytes());
+                line.extend(
+                    format!(
+                        "{:width$}",
+                        "",
+                        width = 27_usize.saturating_sub(signal.description().len() + 1)
+                    )
+                    .bytes(),
+                );
                 line.extend_from_slice(&command);
             }
             line.push(b'\n');
@@ -110,7 +129,10 @@ impl Shell {
     /// Waits for one child; signals with traps are handled meanwhile.
     pub(crate) fn wait_pid(&mut self, pid: i32) -> Result<WaitStatus, Flow> {
         loop {
-            let options = Wait { stopped: self.on(opt::MONITOR), ..Wait::BLOCK };
+            let options = Wait {
+                stopped: self.on(opt::MONITOR),
+                ..Wait::BLOCK
+            };
             match sandbar_guest::process::wait(pid, options) {
                 Ok(Some(waited)) => return Ok(waited.status),
                 Err(Errno::EINTR) | Ok(None) => {}
@@ -132,11 +154,12 @@ impl Shell {
         let last = std::mem::take(&mut self.last_command);
         let sinks = self.sinks.clone();
         self.st.subshell += 1;
-        self.st.traps.remove(&TrapKind::Exit);
         self.st.traps_shown_only = true;
         let result = run(self);
         let mut status = match result {
-            Ok(status) | Err(Flow::Exit(status) | Flow::Return(status) | Flow::Discard(status)) => status,
+            Ok(status) | Err(Flow::Exit(status) | Flow::Return(status) | Flow::Discard(status)) => {
+                status
+            }
             Err(Flow::Break(_) | Flow::Continue(_)) => 0,
         };
         if self.st.traps.contains_key(&TrapKind::Exit) {
@@ -181,23 +204,22 @@ impl Shell {
 
     /// The output of `$(…)` without its trailing newlines.
     pub(crate) fn command_output(&mut self, sub: &CommandSub) -> Result<Bytes, Flow> {
-        let body = match sub.body.get() {
-            Some(body) => Rc::clone(body),
-            None => {
-                let mut parser = Parser::of_text(&sub.text, self.parse_context(), sub.line);
-                match parser.whole() {
-                    Ok(script) => {
-                        let script = Rc::new(script);
-                        // Aliases may differ the next time; everything else about the text stays.
-                        Rc::clone(sub.body.get_or_init(|| script))
-                    }
-                    Err(error) => {
-                        let outer = self.parsing.replace("command substitution");
-                        self.report_syntax(&error);
-                        self.parsing = outer;
-                        self.substituted = Some(2);
-                        return Ok(Bytes::new());
-                    }
+        let body = if let Some(body) = sub.body.get() {
+            Rc::clone(body)
+        } else {
+            let mut parser = Parser::of_text(&sub.text, self.parse_context(), sub.line);
+            match parser.whole() {
+                Ok(script) => {
+                    let script = Rc::new(script);
+                    // Aliases may differ the next time; everything else about the text stays.
+                    Rc::clone(sub.body.get_or_init(|| script))
+                }
+                Err(error) => {
+                    let outer = self.parsing.replace("command substitution");
+                    self.report_syntax(&error);
+                    self.parsing = outer;
+                    self.substituted = Some(2);
+                    return Ok(Bytes::new());
                 }
             }
         };
@@ -231,7 +253,10 @@ impl Shell {
         self.builtin = builtin;
         self.out = out;
         let pipes = std::mem::take(&mut self.captures[capture].pipes);
-        let mut rest = Child { pid: 0, pipes: pipes.into_iter().map(|fd| (fd, capture)).collect() };
+        let mut rest = Child {
+            pid: 0,
+            pipes: pipes.into_iter().map(|fd| (fd, capture)).collect(),
+        };
         self.drain(&mut rest);
         self.sinks = sinks;
         self.st.line = line;
@@ -250,10 +275,21 @@ impl Shell {
 
     /// `$(<file)`
     fn file_substitution(&mut self, body: &Script) -> Result<Option<Bytes>, Flow> {
-        let [item] = body.items.as_slice() else { return Ok(None) };
-        let [command] = item.and_or.first.stages.as_slice() else { return Ok(None) };
-        let (Kind::Simple(simple), [redir]) = (&command.kind, command.redirs.as_slice()) else { return Ok(None) };
-        if !simple.words.is_empty() || !simple.assigns.is_empty() || redir.op != RedirOp::Read || !item.and_or.rest.is_empty() || item.background {
+        let [item] = body.items.as_slice() else {
+            return Ok(None);
+        };
+        let [command] = item.and_or.first.stages.as_slice() else {
+            return Ok(None);
+        };
+        let (Kind::Simple(simple), [redir]) = (&command.kind, command.redirs.as_slice()) else {
+            return Ok(None);
+        };
+        if !simple.words.is_empty()
+            || !simple.assigns.is_empty()
+            || redir.op != RedirOp::Read
+            || !item.and_or.rest.is_empty()
+            || item.background
+        {
             return Ok(None);
         }
         let mark = self.saved_fds.len();
@@ -284,17 +320,26 @@ impl Shell {
         self.spawn_self_in(text, fds, None)
     }
 
-    fn spawn_self_in(&mut self, text: &[u8], fds: &[(i32, i32)], group: Option<i32>) -> Result<Child, Flow> {
+    fn spawn_self_in(
+        &mut self,
+        text: &[u8],
+        fds: &[(i32, i32)],
+        group: Option<i32>,
+    ) -> Result<Child, Flow> {
         let state = handover::encode(self, text);
         let fail = |shell: &mut Self, error: Errno| {
             shell.error(&[b"fork: ", sys::message(error).as_bytes()].concat());
             Flow::Discard(254)
         };
         let (read, write) = sys::private_pipe().map_err(|error| fail(self, error))?;
-        let number = handover::STATE_FD;
+        let number = handover::state_fd();
         let option = format!("--sandbar-subshell={number}");
         let mut spawn = Spawn::new(self.own_program());
-        spawn.args([b"bash".as_slice(), option.as_bytes()]).env(self.st.vars.environment()).all_fds(true).fd(Fd(number), Fd(read));
+        spawn
+            .args([b"bash".as_slice(), option.as_bytes()])
+            .env(self.environment(b"/usr/bin/bash"))
+            .all_fds(true)
+            .fd(Fd(number), Fd(read));
         for (child, parent) in fds {
             spawn.fd(Fd(*child), Fd(*parent));
         }
@@ -305,14 +350,18 @@ impl Shell {
         let first = state.len().min(PIPE_CAPACITY);
         let written = sys::write_all(write, &state[..first]);
         let sinks = self.sinks.clone();
-        self.sinks.retain(|(fd, _)| !fds.iter().any(|(child, _)| child == fd));
+        self.sinks
+            .retain(|(fd, _)| !fds.iter().any(|(child, _)| child == fd));
         let child = self.spawn(spawn);
         self.sinks = sinks;
         sys::close(read);
         let result = match (child, written) {
             (Ok(child), Ok(())) => {
                 if first < state.len() {
-                    let ignored = sandbar_guest::signal::action(Signal::PIPE, sandbar_guest::signal::Disposition::Ignore);
+                    let ignored = sandbar_guest::signal::action(
+                        Signal::PIPE,
+                        sandbar_guest::signal::Disposition::Ignore,
+                    );
                     // A child that died says so by its status.
                     let _partial = sys::write_all(write, &state[first..]);
                     if let Ok(old) = ignored {
@@ -328,12 +377,18 @@ impl Shell {
     }
 
     /// Starts one command of a pipeline or a background job with its standard streams in place.
-    fn start_command(&mut self, command: &Command, input: Option<i32>, output: Option<i32>, group: Option<i32>) -> Result<Child, Flow> {
+    fn start_command(
+        &mut self,
+        command: &Command,
+        input: Option<i32>,
+        output: Option<i32>,
+        group: Option<i32>,
+    ) -> Result<Child, Flow> {
         let mut fds = Vec::new();
         fds.extend(input.map(|fd| (0, fd)));
         fds.extend(output.map(|fd| (1, fd)));
         if let Kind::Simple(simple) = &command.kind
-            && let Some(child) = self.start_program(simple, command, &fds, group)?
+            && let Some(child) = self.start_program(simple, command, &fds, group)
         {
             return Ok(child);
         }
@@ -342,17 +397,30 @@ impl Shell {
     }
 
     /// Starts a simple command directly if it is a program; its expansions have no effect on this shell.
-    fn start_program(&mut self, simple: &Simple, command: &Command, fds: &[(i32, i32)], group: Option<i32>) -> Result<Option<Child>, Flow> {
+    fn start_program(
+        &mut self,
+        simple: &Simple,
+        command: &Command,
+        fds: &[(i32, i32)],
+        group: Option<i32>,
+    ) -> Option<Child> {
         // Only a name that is known without expansion can be told to be a program beforehand.
-        let Some(name) = simple.words.first().and_then(crate::ast::Word::as_static) else { return Ok(None) };
+        let name = simple.words.first().and_then(crate::ast::Word::as_static)?;
         if !matches!(self.target(&name), Target::Program)
             || self.st.traps.contains_key(&TrapKind::Debug)
             || self.on(opt::XTRACE)
-            || self.st.functions.contains_key(b"command_not_found_handle".as_slice())
+            || self
+                .st
+                .functions
+                .contains_key(b"command_not_found_handle".as_slice())
             || self.find_program(&name).is_none()
-            || simple.words.iter().any(|word| word.parts.iter().any(|part| matches!(part, crate::ast::Part::Process(_))))
+            || simple.words.iter().any(|word| {
+                word.parts
+                    .iter()
+                    .any(|part| matches!(part, crate::ast::Part::Process(_)))
+            })
         {
-            return Ok(None);
+            return None;
         }
         let mut child = None;
         self.in_subshell(|shell| {
@@ -388,15 +456,21 @@ impl Shell {
             }
             Ok(0)
         });
-        Ok(child)
+        child
     }
 
     /// Whether a stage only prints something short and needs no process: `echo`, `printf`, `:` and the like.
     fn prints_only(&self, command: &Command) -> bool {
-        let Kind::Simple(simple) = &command.kind else { return false };
-        let Some(name) = simple.words.first().and_then(crate::ast::Word::as_lit) else { return false };
-        matches!(name, b"echo" | b"printf" | b":" | b"true" | b"false" | b"pwd" | b"type" | b"dirs")
-            && command.redirs.is_empty()
+        let Kind::Simple(simple) = &command.kind else {
+            return false;
+        };
+        let Some(name) = simple.words.first().and_then(crate::ast::Word::as_lit) else {
+            return false;
+        };
+        matches!(
+            name,
+            b"echo" | b"printf" | b":" | b"true" | b"false" | b"pwd" | b"type" | b"dirs"
+        ) && command.redirs.is_empty()
             && matches!(self.target(name), Target::Builtin(_))
     }
 
@@ -406,7 +480,9 @@ impl Shell {
         let mut input: Option<i32> = None;
         let mut children: Vec<Option<Child>> = Vec::new();
         let mut statuses: Vec<i32> = vec![0; stages.len()];
-        let Some((last, before)) = stages.split_last() else { return Ok(0) };
+        let Some((last, before)) = stages.split_last() else {
+            return Ok(0);
+        };
         for (at, stage) in before.iter().enumerate() {
             let (read, write) = match sys::private_pipe() {
                 Ok(ends) => ends,
@@ -418,7 +494,8 @@ impl Shell {
             let child = if self.prints_only(stage) {
                 self.print_stage(stage, write, &mut statuses[at], input)
             } else {
-                self.start_command(stage, input, Some(write), group).map(Some)
+                self.start_command(stage, input, Some(write), group)
+                    .map(Some)
             };
             sys::close(write);
             if let Some(fd) = input.replace(read) {
@@ -450,7 +527,11 @@ impl Shell {
         }
         let failed = statuses.iter().rev().find(|status| **status != 0).copied();
         self.st.pipestatus = statuses;
-        Ok(if self.on(opt::PIPEFAIL) { failed.unwrap_or(0) } else { last_status })
+        Ok(if self.on(opt::PIPEFAIL) {
+            failed.unwrap_or(0)
+        } else {
+            last_status
+        })
     }
 
     /// The last stage: a program, or a subshell in this process (with `lastpipe`, not even that).
@@ -459,7 +540,11 @@ impl Shell {
         let own = !lastpipe && (self.on(opt::MONITOR) || needs_process(last));
         if !lastpipe && (own || matches!(last.kind, Kind::Simple(_))) {
             let is_program = match &last.kind {
-                Kind::Simple(simple) => simple.words.first().and_then(crate::ast::Word::as_static).is_some_and(|name| matches!(self.target(&name), Target::Program)),
+                Kind::Simple(simple) => simple
+                    .words
+                    .first()
+                    .and_then(crate::ast::Word::as_static)
+                    .is_some_and(|name| matches!(self.target(&name), Target::Program)),
                 _ => false,
             };
             if own || is_program {
@@ -480,7 +565,11 @@ impl Shell {
             sys::close(fd);
         }
         let guarded = self.guarded;
-        let result = if lastpipe { self.command(last) } else { Ok(self.in_subshell(|shell| shell.command(last))) };
+        let result = if lastpipe {
+            self.command(last)
+        } else {
+            Ok(self.in_subshell(|shell| shell.command(last)))
+        };
         self.guarded = guarded;
         self.flush();
         self.restore_fds(mark);
@@ -488,7 +577,13 @@ impl Shell {
     }
 
     /// Runs a stage that only prints, and puts its output into the pipe; what is too long is left to a process.
-    fn print_stage(&mut self, stage: &Command, write: i32, status: &mut i32, input: Option<i32>) -> Result<Option<Child>, Flow> {
+    fn print_stage(
+        &mut self,
+        stage: &Command,
+        write: i32,
+        status: &mut i32,
+        input: Option<i32>,
+    ) -> Result<Option<Child>, Flow> {
         self.captures.push(Capture::default());
         let capture = self.captures.len() - 1;
         let sinks = self.sinks.clone();
@@ -505,7 +600,11 @@ impl Shell {
             // Everything was expanded; the process only has to write it.
             let mut text = b"printf %s ".to_vec();
             text.extend(crate::escape::single_quote(&data));
-            let fds: Vec<(i32, i32)> = input.map(|fd| (0, fd)).into_iter().chain([(1, write)]).collect();
+            let fds: Vec<(i32, i32)> = input
+                .map(|fd| (0, fd))
+                .into_iter()
+                .chain([(1, write)])
+                .collect();
             return self.spawn_self(&text, &fds).map(Some);
         }
         let _reader_gone = sys::write_all(write, &data);
@@ -521,7 +620,11 @@ impl Shell {
         // Without job control a background command does not read the terminal or the script.
         if !self.on(opt::MONITOR) && !and_or.first.stages.first().is_some_and(reads_elsewhere) {
             self.save_fd(0);
-            if let Ok(null) = sys::open(b"/dev/null", sys::OpenFlags::RDONLY | sys::OpenFlags::CLOEXEC, 0) {
+            if let Ok(null) = sys::open(
+                b"/dev/null",
+                sys::OpenFlags::RDONLY | sys::OpenFlags::CLOEXEC,
+                0,
+            ) {
                 let _pointed = self.point_fd(0, null);
                 sys::close(null);
             }
@@ -540,7 +643,11 @@ impl Shell {
             self.captures[capture].pipes.push(fd);
         }
         self.st.last_background = child.pid;
-        let number = self.jobs.add(&[child.pid], group.map(|_| child.pid), printer::and_or_shown(and_or));
+        let number = self.jobs.add(
+            &[child.pid],
+            group.map(|_| child.pid),
+            printer::and_or_shown(and_or),
+        );
         if self.interactive {
             let line = format!("[{number}] {}\n", child.pid);
             self.print_error(line.as_bytes());
@@ -557,19 +664,30 @@ impl Shell {
                 return Err(Flow::Discard(1));
             }
         };
-        let (mine, theirs) = if sub.input { (read, write) } else { (write, read) };
-        let stream = if sub.input { (None, Some(theirs)) } else { (Some(theirs), None) };
+        let (mine, theirs) = if sub.input {
+            (read, write)
+        } else {
+            (write, read)
+        };
+        let stream = if sub.input {
+            (None, Some(theirs))
+        } else {
+            (Some(theirs), None)
+        };
         let single = match sub.body.items.as_slice() {
             [item] if !item.background => single_command(&item.and_or),
             _ => None,
         };
-        let started = match single {
-            Some(command) => self.start_command(command, stream.0, stream.1, None),
-            None => {
-                let text = printer::script_text(&sub.body);
-                let fds = if sub.input { [(1, theirs)] } else { [(0, theirs)] };
-                self.spawn_self(&text, &fds)
-            }
+        let started = if let Some(command) = single {
+            self.start_command(command, stream.0, stream.1, None)
+        } else {
+            let text = printer::script_text(&sub.body);
+            let fds = if sub.input {
+                [(1, theirs)]
+            } else {
+                [(0, theirs)]
+            };
+            self.spawn_self(&text, &fds)
         };
         sys::close(theirs);
         let child = match started {
@@ -584,9 +702,17 @@ impl Shell {
         }
         self.st.last_background = child.pid;
         // Programs inherit it, above the numbers that scripts use; it is closed after the command.
-        let number = sandbar_guest::Fd(mine).dup(63, sys::OnExec::Keep).map_or(mine, |fd| fd.0);
+        let number = (20..=63)
+            .rev()
+            .find(|fd| !sys::is_open(*fd))
+            .unwrap_or(mine);
         if number != mine {
+            let moved = sys::dup2(mine, number);
             sys::close(mine);
+            if let Err(error) = moved {
+                self.error(&[b"process substitution: ", sys::message(error).as_bytes()].concat());
+                return Err(Flow::Discard(1));
+            }
         }
         self.process_fds.push(number);
         Ok(format!("/dev/fd/{number}").into_bytes())
@@ -620,9 +746,18 @@ impl Shell {
         };
         let values = vec![high(out_read), high(in_write)];
         self.set_array(name, values)?;
-        self.st.vars.insert(&[name, b"_PID"].concat(), Var::string(child.pid.to_string().into_bytes()));
+        self.st.vars.insert(
+            &[name, b"_PID"].concat(),
+            Var::string(child.pid.to_string().into_bytes()),
+        );
         self.st.last_background = child.pid;
-        let text = [b"coproc ".as_slice(), name, b" ", &printer::command_text(body)].concat();
+        let text = [
+            b"coproc ".as_slice(),
+            name,
+            b" ",
+            &printer::command_text(body),
+        ]
+        .concat();
         self.jobs.add(&[child.pid], None, text);
         Ok(0)
     }
@@ -631,18 +766,33 @@ impl Shell {
 /// Whether the command, as a subshell, needs a process of its own.
 fn needs_process(command: &Command) -> bool {
     match &command.kind {
-        Kind::Group(body) | Kind::Subshell(body) | Kind::While { body, .. } | Kind::For { body, .. } => body.own_process,
+        Kind::Group(body)
+        | Kind::Subshell(body)
+        | Kind::While { body, .. }
+        | Kind::For { body, .. } => body.own_process,
         _ => false,
     }
 }
 
 fn reads_elsewhere(command: &Command) -> bool {
-    command.redirs.iter().any(|redir| matches!(redir.op, RedirOp::Read | RedirOp::HereDoc | RedirOp::HereString | RedirOp::DupIn))
+    command.redirs.iter().any(|redir| {
+        matches!(
+            redir.op,
+            RedirOp::Read | RedirOp::HereDoc | RedirOp::HereString | RedirOp::DupIn
+        )
+    })
 }
 
 fn single_command(and_or: &AndOr) -> Option<&Command> {
     match (&and_or.first, and_or.rest.as_slice()) {
-        (Pipeline { negate: false, time: None, stages }, []) => match stages.as_slice() {
+        (
+            Pipeline {
+                negate: false,
+                time: None,
+                stages,
+            },
+            [],
+        ) => match stages.as_slice() {
             [only] => Some(only),
             _ => None,
         },

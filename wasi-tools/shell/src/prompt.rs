@@ -26,11 +26,28 @@ pub(crate) fn decode(shell: &mut Shell, text: &[u8]) -> Bytes {
             b'r' => out.push(b'\r'),
             b'[' | b']' => {}
             b'\\' => out.push(b'\\'),
-            b'$' => out.push(if shell.get(b"UID").is_some_and(|uid| uid.as_slice() == b"0") { b'#' } else { b'$' }),
-            b'u' => out.extend(shell.get(b"USER").map_or_else(|| b"sandbox".to_vec(), |user| user.to_vec())),
+            b'$' => out.push(
+                if shell.get(b"UID").is_some_and(|uid| uid.as_slice() == b"0") {
+                    b'#'
+                } else {
+                    b'$'
+                },
+            ),
+            b'u' => out.extend(
+                shell
+                    .get(b"USER")
+                    .map_or_else(|| b"sandbox".to_vec(), |user| user.to_vec()),
+            ),
             b'h' | b'H' => {
-                let host = shell.get(b"HOSTNAME").map(|host| host.to_vec()).unwrap_or_default();
-                let end = if escape == b'h' { host.iter().position(|&b| b == b'.').unwrap_or(host.len()) } else { host.len() };
+                let host = shell
+                    .get(b"HOSTNAME")
+                    .map(|host| host.to_vec())
+                    .unwrap_or_default();
+                let end = if escape == b'h' {
+                    host.iter().position(|&b| b == b'.').unwrap_or(host.len())
+                } else {
+                    host.len()
+                };
                 out.extend_from_slice(&host[..end]);
             }
             b's' => out.extend_from_slice(b"bash"),
@@ -51,14 +68,26 @@ pub(crate) fn decode(shell: &mut Shell, text: &[u8]) -> Bytes {
                 out.extend(crate::datetime::now(shell, format));
             }
             b'D' if text.get(at) == Some(&b'{') => {
-                let end = text[at..].iter().position(|&b| b == b'}').map_or(text.len(), |n| at + n);
+                let end = text[at..]
+                    .iter()
+                    .position(|&b| b == b'}')
+                    .map_or(text.len(), |n| at + n);
                 let format = text[at + 1..end].to_vec();
-                out.extend(crate::datetime::now(shell, if format.is_empty() { b"%X" } else { &format }));
+                out.extend(crate::datetime::now(
+                    shell,
+                    if format.is_empty() { b"%X" } else { &format },
+                ));
                 at = (end + 1).min(text.len());
             }
             b'0'..=b'7' => {
-                let digits = text[at - 1..].iter().take(3).take_while(|b| (b'0'..=b'7').contains(b)).count();
-                let value = text[at - 1..at - 1 + digits].iter().fold(0_u32, |n, b| n * 8 + u32::from(b - b'0'));
+                let digits = text[at - 1..]
+                    .iter()
+                    .take(3)
+                    .take_while(|b| (b'0'..=b'7').contains(b))
+                    .count();
+                let value = text[at - 1..at - 1 + digits]
+                    .iter()
+                    .fold(0_u32, |n, b| n * 8 + u32::from(b - b'0'));
                 out.push(value.to_le_bytes()[0]);
                 at += digits - 1;
             }
@@ -69,7 +98,10 @@ pub(crate) fn decode(shell: &mut Shell, text: &[u8]) -> Bytes {
 }
 
 fn directory(shell: &mut Shell, base: bool) -> Bytes {
-    let pwd = shell.get(b"PWD").map(|text| text.to_vec()).unwrap_or_default();
+    let pwd = shell
+        .get(b"PWD")
+        .map(|text| text.to_vec())
+        .unwrap_or_default();
     let home = shell.home().unwrap_or_default();
     if !home.is_empty() && pwd == home {
         return b"~".to_vec();
@@ -78,7 +110,10 @@ fn directory(shell: &mut Shell, base: bool) -> Bytes {
         let name = pwd.rsplit(|&b| b == b'/').next().unwrap_or(&pwd);
         return if name.is_empty() { pwd } else { name.to_vec() };
     }
-    match pwd.strip_prefix(home.as_slice()).filter(|rest| !home.is_empty() && rest.starts_with(b"/")) {
+    match pwd
+        .strip_prefix(home.as_slice())
+        .filter(|rest| !home.is_empty() && rest.starts_with(b"/"))
+    {
         Some(rest) => [b"~", rest].concat(),
         None => pwd,
     }

@@ -82,7 +82,11 @@ impl Shell {
 
     fn redirect_one(&mut self, redir: &Redir) -> Result<(), Flow> {
         let default = match redir.op {
-            RedirOp::Read | RedirOp::ReadWrite | RedirOp::DupIn | RedirOp::HereDoc | RedirOp::HereString => 0,
+            RedirOp::Read
+            | RedirOp::ReadWrite
+            | RedirOp::DupIn
+            | RedirOp::HereDoc
+            | RedirOp::HereString => 0,
             _ => 1,
         };
         match redir.op {
@@ -96,7 +100,8 @@ impl Shell {
                     text.push(b'\n');
                     text
                 };
-                let source = self.text_descriptor(&text).map_err(|error| self.redirect_failed(b"here-document", error))?;
+                let source = Self::text_descriptor(&text)
+                    .map_err(|error| self.redirect_failed(b"here-document", error))?;
                 self.install(redir, default, source)
             }
             _ => {
@@ -119,7 +124,9 @@ impl Shell {
             b"/dev/stdout" => 1,
             b"/dev/stderr" => 2,
             _ => {
-                let digits = path.strip_prefix(b"/dev/fd/").or_else(|| path.strip_prefix(b"/proc/self/fd/"))?;
+                let digits = path
+                    .strip_prefix(b"/dev/fd/")
+                    .or_else(|| path.strip_prefix(b"/proc/self/fd/"))?;
                 std::str::from_utf8(digits).ok()?.parse().ok()?
             }
         };
@@ -129,12 +136,11 @@ impl Shell {
     fn redirect_target(&mut self, redir: &Redir) -> Result<Bytes, Flow> {
         let mut words = Vec::new();
         self.expand_word(&redir.target, &mut words)?;
-        match words.as_mut_slice() {
-            [only] => Ok(std::mem::take(only)),
-            _ => {
-                self.error(&[&redir.target.raw, b": ambiguous redirect".as_slice()].concat());
-                Err(Flow::Discard(1))
-            }
+        if let [only] = words.as_mut_slice() {
+            Ok(std::mem::take(only))
+        } else {
+            self.error(&[&redir.target.raw, b": ambiguous redirect".as_slice()].concat());
+            Err(Flow::Discard(1))
         }
     }
 
@@ -154,10 +160,11 @@ impl Shell {
                 }
                 Ok(_) => {}
                 // Nobody may make the file between the look and the open.
-                Err(_) => flags = flags | OpenFlags::EXCL,
+                Err(_) => flags |= OpenFlags::EXCL,
             }
         }
-        sys::open(path, flags | OpenFlags::CLOEXEC, 0o666).map_err(|error| self.redirect_failed(path, error))
+        sys::open(path, flags | OpenFlags::CLOEXEC, 0o666)
+            .map_err(|error| self.redirect_failed(path, error))
     }
 
     fn redirect_failed(&mut self, what: &[u8], error: Errno) -> Flow {
@@ -166,7 +173,7 @@ impl Shell {
     }
 
     /// A descriptor from which `text` can be read.
-    pub(crate) fn text_descriptor(&mut self, text: &[u8]) -> sys::Sys<i32> {
+    pub(crate) fn text_descriptor(text: &[u8]) -> sys::Sys<i32> {
         if text.len() <= PIPE_CAPACITY {
             let (read, write) = sys::private_pipe()?;
             let written = sys::write_all(write, text);
@@ -204,13 +211,19 @@ impl Shell {
     fn install_number(&mut self, fd: i32, source: i32) -> Result<(), Flow> {
         if fd == source {
             // It was closed and so was the lowest free number.
-            self.saved_fds.push(Saved { fd, copy: None, sink: self.sink(fd) });
+            self.saved_fds.push(Saved {
+                fd,
+                copy: None,
+                sink: self.sink(fd),
+            });
             self.sinks.retain(|(number, _)| *number != fd);
             let kept = sandbar_guest::Fd(fd).set_on_exec(sys::OnExec::Keep);
             return kept.map_err(|error| self.redirect_failed(fd.to_string().as_bytes(), error));
         }
         self.save_fd(fd);
-        let result = self.point_fd(fd, source).map_err(|error| self.redirect_failed(fd.to_string().as_bytes(), error));
+        let result = self
+            .point_fd(fd, source)
+            .map_err(|error| self.redirect_failed(fd.to_string().as_bytes(), error));
         sys::close(source);
         result
     }
@@ -219,7 +232,8 @@ impl Shell {
     fn install_both(&mut self, source: i32) -> Result<(), Flow> {
         self.install_number(1, source)?;
         self.save_fd(2);
-        self.point_fd(2, 1).map_err(|error| self.redirect_failed(b"2", error))
+        self.point_fd(2, 1)
+            .map_err(|error| self.redirect_failed(b"2", error))
     }
 
     fn redirect_dup(&mut self, redir: &Redir, default: i32) -> Result<(), Flow> {
@@ -231,10 +245,16 @@ impl Shell {
         if digits.is_empty() {
             return self.redirect_close(redir, default);
         }
-        let number = std::str::from_utf8(digits).ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit())).and_then(|text| text.parse::<i32>().ok());
+        let number = std::str::from_utf8(digits)
+            .ok()
+            .filter(|text| text.bytes().all(|b| b.is_ascii_digit()))
+            .and_then(|text| text.parse::<i32>().ok());
         let Some(number) = number else {
             // `>&word` with a file name stands for `&>word`.
-            if redir.op == RedirOp::DupOut && matches!(redir.fd, RedirFd::Default | RedirFd::Number(1)) && !is_number(digits) {
+            if redir.op == RedirOp::DupOut
+                && matches!(redir.fd, RedirFd::Default | RedirFd::Number(1))
+                && !is_number(digits)
+            {
                 let source = self.open_target(RedirOp::Both, &target)?;
                 return self.install_both(source);
             }
@@ -242,14 +262,14 @@ impl Shell {
             return Err(Flow::Discard(1));
         };
         self.duplicate(redir, default, number)?;
-        if close_source && self.redir_number(redir, default) != Some(number) {
+        if close_source && Self::redir_number(redir, default) != Some(number) {
             self.save_fd(number);
             sys::close(number);
         }
         Ok(())
     }
 
-    fn redir_number(&self, redir: &Redir, default: i32) -> Option<i32> {
+    fn redir_number(redir: &Redir, default: i32) -> Option<i32> {
         match redir.fd {
             RedirFd::Default => Some(default),
             RedirFd::Number(fd) => Some(fd),
@@ -262,7 +282,7 @@ impl Shell {
         if capture.is_none() && (!sys::is_open(number) || self.is_private(number)) {
             return Err(self.redirect_failed(number.to_string().as_bytes(), Errno::EBADF));
         }
-        match self.redir_number(redir, default) {
+        match Self::redir_number(redir, default) {
             Some(fd) if fd == number => Ok(()),
             Some(fd) => {
                 self.save_fd(fd);
@@ -273,11 +293,15 @@ impl Shell {
                         self.sinks.push((fd, capture));
                         Ok(())
                     }
-                    None => self.point_fd(fd, number).map_err(|error| self.redirect_failed(number.to_string().as_bytes(), error)),
+                    None => self.point_fd(fd, number).map_err(|error| {
+                        self.redirect_failed(number.to_string().as_bytes(), error)
+                    }),
                 }
             }
             None => {
-                let RedirFd::Variable(name) = &redir.fd else { return Ok(()) };
+                let RedirFd::Variable(name) = &redir.fd else {
+                    return Ok(());
+                };
                 let copy = sandbar_guest::Fd(number).dup(PRIVATE_FD, sys::OnExec::Keep);
                 let copy = copy.map_err(|error| self.redirect_failed(name, error))?;
                 if let Some(capture) = capture {
@@ -290,25 +314,27 @@ impl Shell {
 
     /// Whether the shell keeps this descriptor for itself.
     fn is_private(&self, number: i32) -> bool {
-        self.saved_fds.iter().chain(self.subshell_saves.iter().flatten()).any(|saved| saved.copy == Some(number))
+        self.saved_fds
+            .iter()
+            .chain(self.subshell_saves.iter().flatten())
+            .any(|saved| saved.copy == Some(number))
     }
 
     fn redirect_close(&mut self, redir: &Redir, default: i32) -> Result<(), Flow> {
         let fd = match &redir.fd {
             RedirFd::Variable(name) => {
                 let value = self.get(name).map(|text| text.to_vec()).unwrap_or_default();
-                match std::str::from_utf8(&value).ok().and_then(|text| text.parse::<i32>().ok()) {
-                    Some(fd) => {
-                        // `{name}>&-` is not undone.
-                        sys::close(fd);
-                        return Ok(());
-                    }
-                    None => {
-                        let shown = if is_name(name) { name.as_slice() } else { b"" };
-                        self.error(&[shown, b": ambiguous redirect"].concat());
-                        return Err(Flow::Discard(1));
-                    }
+                if let Some(fd) = std::str::from_utf8(&value)
+                    .ok()
+                    .and_then(|text| text.parse::<i32>().ok())
+                {
+                    // `{name}>&-` is not undone.
+                    sys::close(fd);
+                    return Ok(());
                 }
+                let shown = if is_name(name) { name.as_slice() } else { b"" };
+                self.error(&[shown, b": ambiguous redirect"].concat());
+                return Err(Flow::Discard(1));
             }
             RedirFd::Number(fd) => *fd,
             RedirFd::Default => default,

@@ -36,10 +36,10 @@ enum Node {
     Start,
     End,
     WordEdge(u8),
-    Group(usize, Box<Node>),
-    Concat(Vec<Node>),
-    Alternate(Vec<Node>),
-    Repeat(Box<Node>, u32, Option<u32>),
+    Group(usize, Box<Self>),
+    Concat(Vec<Self>),
+    Alternate(Vec<Self>),
+    Repeat(Box<Self>, u32, Option<u32>),
 }
 
 /// Instructions above which an expression is refused.
@@ -57,7 +57,12 @@ struct Compiler<'a> {
 impl Regex {
     /// Compiles `text`; `None` when it is not a valid expression.
     pub(crate) fn new(text: &[u8], fold: bool) -> Option<Self> {
-        let mut compiler = Compiler { text, at: 0, groups: 0, depth: 0 };
+        let mut compiler = Compiler {
+            text,
+            at: 0,
+            groups: 0,
+            depth: 0,
+        };
         let node = compiler.alternation()?;
         if compiler.at < text.len() {
             return None;
@@ -66,13 +71,21 @@ impl Regex {
         let mut program = Vec::new();
         emit(&Node::Group(0, Box::new(node)), &mut program)?;
         program.push(Op::Match);
-        Some(Self { program, groups, fold })
+        Some(Self {
+            program,
+            groups,
+            fold,
+        })
     }
 
     /// Start and end of the match and of each group, or `None` without a match.
     pub(crate) fn find(&self, text: &[u8]) -> Option<Vec<Option<(usize, usize)>>> {
         let width = text.len() + 1;
-        let states = self.program.len().checked_mul(width).filter(|&n| n <= MAX_STATES)?;
+        let states = self
+            .program
+            .len()
+            .checked_mul(width)
+            .filter(|&n| n <= MAX_STATES)?;
         let mut visited = vec![0_u64; states / 64 + 1];
         let mut start = 0;
         loop {
@@ -87,7 +100,13 @@ impl Regex {
         }
     }
 
-    fn search(&self, text: &[u8], start: usize, width: usize, visited: &mut [u64]) -> Option<Vec<Option<usize>>> {
+    fn search(
+        &self,
+        text: &[u8],
+        start: usize,
+        width: usize,
+        visited: &mut [u64],
+    ) -> Option<Vec<Option<usize>>> {
         enum Job {
             Explore(usize, usize),
             Restore(usize, Option<usize>),
@@ -112,7 +131,10 @@ impl Regex {
                 visited[state / 64] |= bit;
                 match &self.program[pc] {
                     Op::Match => {
-                        if best.as_ref().is_none_or(|b| b[1].is_none_or(|end| at > end)) {
+                        if best
+                            .as_ref()
+                            .is_none_or(|b| b[1].is_none_or(|end| at > end))
+                        {
                             best = Some(slots.clone());
                         }
                         break;
@@ -268,7 +290,11 @@ impl Compiler<'_> {
             branches.push(self.branch()?);
         }
         self.depth -= 1;
-        if branches.len() == 1 { branches.pop() } else { Some(Node::Alternate(branches)) }
+        if branches.len() == 1 {
+            branches.pop()
+        } else {
+            Some(Node::Alternate(branches))
+        }
     }
 
     fn branch(&mut self) -> Option<Node> {
@@ -311,9 +337,11 @@ impl Compiler<'_> {
             }
             b'*' | b'+' | b'?' | b'{' if first => return None,
             b'\\' => {
-                let (c, used) = next_char(self.text.get(self.at..).filter(|rest| !rest.is_empty())?);
+                let (c, used) =
+                    next_char(self.text.get(self.at..).filter(|rest| !rest.is_empty())?);
                 self.at += used;
-                let class = |text: &[u8]| Class::parse(text, false).map(|(class, _)| Node::Class(class));
+                let class =
+                    |text: &[u8]| Class::parse(text, false).map(|(class, _)| Node::Class(class));
                 match char::from_u32(c) {
                     Some('w') => class(b"[:alnum:]_]")?,
                     Some('W') => class(b"^[:alnum:]_]")?,
@@ -341,12 +369,21 @@ impl Compiler<'_> {
                 Some(b'*') => (0, None),
                 Some(b'+') => (1, None),
                 Some(b'?') => (0, Some(1)),
-                Some(b'{') if self.text.get(self.at + 1).is_some_and(|b| b.is_ascii_digit() || *b == b',') => {
+                Some(b'{')
+                    if self
+                        .text
+                        .get(self.at + 1)
+                        .is_some_and(|b| b.is_ascii_digit() || *b == b',') =>
+                {
                     self.at += 1;
                     let min = self.number();
                     let max = if self.peek() == Some(b',') {
                         self.at += 1;
-                        if self.peek() == Some(b'}') { None } else { Some(self.number()?) }
+                        if self.peek() == Some(b'}') {
+                            None
+                        } else {
+                            Some(self.number()?)
+                        }
                     } else {
                         Some(min?)
                     };
@@ -355,7 +392,10 @@ impl Compiler<'_> {
                     }
                     let min = min.unwrap_or(0);
                     // RE_DUP_MAX of glibc.
-                    if max.is_some_and(|max| max < min) || min > 0x7fff || max.is_some_and(|max| max > 0x7fff) {
+                    if max.is_some_and(|max| max < min)
+                        || min > 0x7fff
+                        || max.is_some_and(|max| max > 0x7fff)
+                    {
                         return None;
                     }
                     (min, max)

@@ -45,9 +45,21 @@ impl Function {
             return Some(Rc::clone(def));
         }
         let text = self.text.get()?;
-        let script = Parser::of_text(text, Context::plain(), self.line).whole().ok()?;
-        let command = script.items.into_iter().next()?.and_or.first.stages.into_iter().next()?;
-        let crate::ast::Kind::Function(def) = command.kind else { return None };
+        let script = Parser::of_text(text, Context::plain(), self.line)
+            .whole()
+            .ok()?;
+        let command = script
+            .items
+            .into_iter()
+            .next()?
+            .and_or
+            .first
+            .stages
+            .into_iter()
+            .next()?;
+        let crate::ast::Kind::Function(def) = command.kind else {
+            return None;
+        };
         Some(Rc::clone(self.parsed.get_or_init(|| def)))
     }
 }
@@ -191,6 +203,8 @@ pub(crate) struct Shell {
     /// Nothing runs after the current command: it may take the process over.
     pub(crate) last_command: bool,
     pub(crate) nested_arith: u32,
+    /// A nameref that leads to itself was just followed.
+    pub(crate) circular: bool,
     /// The redirections of a compound command have just failed, which `set -e` looks at.
     pub(crate) redirect_failed_now: bool,
     /// Per subshell that runs in this process: what `exec` with redirections changed.
@@ -262,6 +276,7 @@ impl Shell {
             parsing: None,
             last_command: false,
             nested_arith: 0,
+            circular: false,
             redirect_failed_now: false,
             subshell_saves: Vec::new(),
             array_args: Vec::new(),
@@ -294,7 +309,10 @@ impl Shell {
 
     /// The capture that a descriptor stands for.
     pub(crate) fn sink(&self, fd: i32) -> Option<usize> {
-        self.sinks.iter().find(|(number, _)| *number == fd).map(|(_, capture)| *capture)
+        self.sinks
+            .iter()
+            .find(|(number, _)| *number == fd)
+            .map(|(_, capture)| *capture)
     }
 
     /// Writes what builtins have printed; the message and status of a failure are bash's.
@@ -367,7 +385,8 @@ impl Shell {
     /// The program to start for a shell of its own.
     pub(crate) fn own_program(&mut self) -> Bytes {
         if self.program.is_empty() {
-            self.program = sandbar_guest::file::read_link(b"/proc/self/exe").unwrap_or_else(|_| b"/usr/bin/bash".to_vec());
+            self.program = sandbar_guest::file::read_link(b"/proc/self/exe")
+                .unwrap_or_else(|_| b"/usr/bin/bash".to_vec());
         }
         self.program.clone()
     }
@@ -375,13 +394,18 @@ impl Shell {
     // ---- functions ---------------------------------------------------------------------------------------------
 
     pub(crate) fn function(&self, name: &[u8]) -> Option<Rc<Function>> {
-        self.st.functions.get(name).map(|entry| Rc::clone(&entry.function))
+        self.st
+            .functions
+            .get(name)
+            .map(|entry| Rc::clone(&entry.function))
     }
 
     /// What the parser has to know for the next command.
     pub(crate) fn parse_context(&self) -> Context {
         Context {
-            aliases: self.shopt(shopt::EXPAND_ALIASES).then(|| Rc::clone(&self.st.aliases)),
+            aliases: self
+                .shopt(shopt::EXPAND_ALIASES)
+                .then(|| Rc::clone(&self.st.aliases)),
             extglob: self.shopt(shopt::EXTGLOB),
             posix: self.on(opt::POSIX),
             verbose: self.on(opt::VERBOSE),

@@ -9,6 +9,38 @@ use crate::shell::{Flow, FrameKind, Shell};
 use crate::sys;
 use crate::vars::{Value, Var, attr};
 
+/// The variables that compute themselves.
+pub(crate) const DYNAMIC: [&str; 28] = [
+    "BASH",
+    "BASHOPTS",
+    "BASHPID",
+    "BASH_ALIASES",
+    "BASH_ARGV0",
+    "BASH_CMDS",
+    "BASH_COMMAND",
+    "BASH_LINENO",
+    "BASH_SOURCE",
+    "BASH_SUBSHELL",
+    "BASH_VERSINFO",
+    "BASH_VERSION",
+    "DIRSTACK",
+    "EPOCHREALTIME",
+    "EPOCHSECONDS",
+    "EUID",
+    "FUNCNAME",
+    "GROUPS",
+    "HOSTNAME",
+    "HOSTTYPE",
+    "LINENO",
+    "MACHTYPE",
+    "OSTYPE",
+    "PIPESTATUS",
+    "PPID",
+    "RANDOM",
+    "SECONDS",
+    "UID",
+];
+
 /// A subscript after expansion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Key {
@@ -24,10 +56,13 @@ impl Shell {
     /// What a nameref leads to: a name, perhaps with a subscript.
     pub(crate) fn resolve(&mut self, name: &[u8]) -> (Bytes, Option<Bytes>) {
         let mut current = name.to_vec();
-        for _ in 0..10 {
+        // As many as bash follows (NAMEREF_MAX).
+        for _ in 0..8 {
             match self.st.vars.get(&current) {
                 Some(var) if var.has(attr::NAMEREF) => {
-                    let Some(target) = var.scalar().filter(|text| !text.is_empty()) else { return (current, None) };
+                    let Some(target) = var.scalar().filter(|text| !text.is_empty()) else {
+                        return (current, None);
+                    };
                     let target = target.clone();
                     if target == current {
                         break;
@@ -37,8 +72,15 @@ impl Shell {
                     if !is_name(base) {
                         return (current, None);
                     }
-                    if let Some(open) = target.iter().position(|&b| b == b'[').filter(|_| target.ends_with(b"]")) {
-                        return (target[..open].to_vec(), Some(target[open + 1..target.len() - 1].to_vec()));
+                    if let Some(open) = target
+                        .iter()
+                        .position(|&b| b == b'[')
+                        .filter(|_| target.ends_with(b"]"))
+                    {
+                        return (
+                            target[..open].to_vec(),
+                            Some(target[open + 1..target.len() - 1].to_vec()),
+                        );
                     }
                     current = target;
                 }
@@ -46,27 +88,44 @@ impl Shell {
             }
         }
         self.error(&[b"warning: ", name, b": circular name reference"].concat());
+        self.circular = true;
         (name.to_vec(), None)
     }
 
-    fn is_nameref(&self, name: &[u8]) -> bool {
-        self.st.vars.get(name).is_some_and(|var| var.has(attr::NAMEREF))
+    pub(crate) fn is_nameref(&self, name: &[u8]) -> bool {
+        self.st
+            .vars
+            .get(name)
+            .is_some_and(|var| var.has(attr::NAMEREF))
     }
 
     /// The scalar value of a variable.
     pub(crate) fn get(&mut self, name: &[u8]) -> Option<Rc<Bytes>> {
         match self.st.vars.get(name) {
-            Some(Var { value: Value::Str(text), attrs }) if attrs & attr::NAMEREF == 0 => Some(Rc::clone(text)),
+            Some(Var {
+                value: Value::Str(text),
+                attrs,
+            }) if attrs & attr::NAMEREF == 0 => Some(Rc::clone(text)),
             Some(var) if !var.has(attr::NAMEREF) => var.scalar().cloned().map(Rc::new),
             Some(_) => {
                 let (target, index) = self.resolve(name);
                 match index {
                     Some(index) => self.get_element_text(&target, &index).map(Rc::new),
-                    None if self.is_nameref(&target) => self.st.vars.get(&target).and_then(Var::scalar).filter(|text| !is_name(text)).cloned().map(Rc::new),
+                    None if self.is_nameref(&target) => self
+                        .st
+                        .vars
+                        .get(&target)
+                        .and_then(Var::scalar)
+                        .filter(|text| !is_name(text))
+                        .cloned()
+                        .map(Rc::new),
                     None => self.get(&target),
                 }
             }
-            None => self.dynamic(name).and_then(|var| var.scalar().cloned()).map(Rc::new),
+            None => self
+                .dynamic(name)
+                .and_then(|var| var.scalar().cloned())
+                .map(Rc::new),
         }
     }
 
@@ -97,7 +156,11 @@ impl Shell {
         match (&var.value, key) {
             (Value::Assoc(map), Key::Text(text)) => map.get(text).cloned(),
             (Value::Indexed(map), Key::Index(index)) => {
-                let index = if *index < 0 { map.keys().next_back().map_or(-1, |last| last + 1 + index) } else { *index };
+                let index = if *index < 0 {
+                    map.keys().next_back().map_or(-1, |last| last + 1 + index)
+                } else {
+                    *index
+                };
                 map.get(&index).cloned()
             }
             (Value::Str(text), Key::Index(0 | -1)) => Some(text.to_vec()),
@@ -117,9 +180,18 @@ impl Shell {
     }
 
     /// Sets a variable or an element.
-    pub(crate) fn assign(&mut self, name: &[u8], key: Option<Key>, value: Bytes, append: bool) -> Result<(), Flow> {
+    pub(crate) fn assign(
+        &mut self,
+        name: &[u8],
+        key: Option<Key>,
+        value: Bytes,
+        append: bool,
+    ) -> Result<(), Flow> {
         if self.is_nameref(name) {
             let (target, index) = self.resolve(name);
+            if std::mem::take(&mut self.circular) {
+                return Err(Flow::Discard(1));
+            }
             if let Some(index) = index {
                 let key = self.key_of_text(&target, &index)?;
                 return self.assign(&target, Some(key), value, append);
@@ -128,7 +200,14 @@ impl Shell {
                 return self.assign(&target, key, value, append);
             }
             if !is_name(&value) && !value.contains(&b'[') && !value.is_empty() {
-                self.complain(&[b"`", value.as_slice(), b"': invalid variable name for name reference"].concat());
+                self.complain(
+                    &[
+                        b"`",
+                        value.as_slice(),
+                        b"': invalid variable name for name reference",
+                    ]
+                    .concat(),
+                );
                 return Err(Flow::Discard(1));
             }
         }
@@ -138,28 +217,46 @@ impl Shell {
             self.error(&[name, b": readonly variable"].concat());
             return Err(Flow::Discard(1));
         }
-        if matches!(name, b"SHELLOPTS" | b"BASHOPTS" | b"BASH_VERSINFO" | b"UID" | b"EUID" | b"PPID") && self.st.vars.get(name).is_none() {
+        if matches!(
+            name,
+            b"SHELLOPTS" | b"BASHOPTS" | b"BASH_VERSINFO" | b"UID" | b"EUID" | b"PPID"
+        ) && self.st.vars.get(name).is_none()
+        {
             self.error(&[name, b": readonly variable"].concat());
-            return Err(Flow::Discard(1));
+            return Err(if self.on(opt::POSIX) {
+                Flow::Exit(1)
+            } else {
+                Flow::Discard(1)
+            });
         }
         if self.st.vars.get(name).is_none() && self.set_dynamic(name, &value) {
             return Ok(());
         }
         let value = if attrs & (attr::INTEGER | attr::LOWER | attr::UPPER | attr::CAPITAL) != 0 {
-            self.converted(name, key.as_ref(), value, append, attrs)?
+            self.converted(name, key.as_ref(), &value, append, attrs)?
         } else {
             value
         };
-        let append = append && attrs & attr::INTEGER == 0;
+        let append =
+            append && attrs & (attr::INTEGER | attr::LOWER | attr::UPPER | attr::CAPITAL) == 0;
         let var = self.st.vars.entry(name);
-        if allexport {
+        if allexport && key.is_none() && !var.is_array() {
             var.attrs |= attr::EXPORT;
         }
         let bad_subscript = store(var, key, value, append);
         if let Some(index) = bad_subscript {
-            let text = [name, b"[", index.to_string().as_bytes(), b"]: bad array subscript"].concat();
+            let text = [
+                name,
+                b"[",
+                index.to_string().as_bytes(),
+                b"]: bad array subscript",
+            ]
+            .concat();
             self.error(&text);
             return Err(Flow::Discard(1));
+        }
+        if name == b"PATH" && !self.st.hashed.is_empty() {
+            self.st.hashed = Rc::default();
         }
         if name == b"OPTIND" {
             self.st.getopts_at = 0;
@@ -168,9 +265,16 @@ impl Shell {
     }
 
     /// The value after the attributes `-i`, `-l`, `-u` and `-c`.
-    fn converted(&mut self, name: &[u8], key: Option<&Key>, value: Bytes, append: bool, attrs: u16) -> Result<Bytes, Flow> {
+    fn converted(
+        &mut self,
+        name: &[u8],
+        key: Option<&Key>,
+        value: &[u8],
+        append: bool,
+        attrs: u16,
+    ) -> Result<Bytes, Flow> {
         if attrs & attr::INTEGER != 0 {
-            let mut number = self.arith_value(&value)?;
+            let mut number = self.arith_value(value)?;
             if append {
                 let old = match key {
                     Some(key) => self.get_element(name, key),
@@ -180,13 +284,24 @@ impl Shell {
             }
             return Ok(number.to_string().into_bytes());
         }
-        Ok(crate::expand::change_case(&value, attrs))
+        let old = match key {
+            _ if !append => None,
+            Some(key) => self.get_element(name, key),
+            None => self.get(name).map(|text| text.to_vec()),
+        };
+        let whole = [old.unwrap_or_default().as_slice(), value].concat();
+        Ok(crate::expand::change_case(&whole, attrs))
     }
 
     /// Replaces the whole of an array.
     pub(crate) fn set_array(&mut self, name: &[u8], values: Vec<Bytes>) -> Result<(), Flow> {
         let (name, _) = self.resolve(name);
-        if self.st.vars.get(&name).is_some_and(|var| var.has(attr::READONLY)) {
+        if self
+            .st
+            .vars
+            .get(&name)
+            .is_some_and(|var| var.has(attr::READONLY))
+        {
             self.error(&[name.as_slice(), b": readonly variable"].concat());
             return Err(Flow::Discard(1));
         }
@@ -200,6 +315,12 @@ impl Shell {
     /// The subscript for a name: text for associative arrays, an expression for all others.
     pub(crate) fn key_of_text(&mut self, name: &[u8], text: &[u8]) -> Result<Key, Flow> {
         if self.lookup(name).is_some_and(|var| var.is_assoc()) {
+            if text
+                .iter()
+                .any(|b| matches!(b, b'$' | b'`' | b'"' | b'\'' | b'\\'))
+            {
+                return Ok(Key::Text(self.expand_subscript_text(text)?));
+            }
             return Ok(Key::Text(text.to_vec()));
         }
         if text.iter().any(|b| matches!(b, b'$' | b'`')) {
@@ -213,7 +334,9 @@ impl Shell {
 
     /// The value of a special variable that has no entry in the table.
     pub(crate) fn dynamic(&mut self, name: &[u8]) -> Option<Var> {
-        if !name.first().is_some_and(u8::is_ascii_uppercase) || self.st.plain.iter().any(|plain| plain == name) {
+        if !name.first().is_some_and(u8::is_ascii_uppercase)
+            || self.st.plain.iter().any(|plain| plain == name)
+        {
             return None;
         }
         let number = |n: i64| Some(Var::string(n.to_string().into_bytes()));
@@ -230,19 +353,27 @@ impl Shell {
             b"LINENO" => number(i64::from(self.st.line)),
             b"SECONDS" => number(self.seconds()),
             b"BASHPID" => number(i64::from(sys::pid())),
-            b"PPID" => number(sandbar_guest::process::ids(None).map_or(1, |ids| i64::from(ids.ppid.0))),
-            b"UID" | b"EUID" => number(sandbar_guest::process::ids(None).map_or(0, |ids| i64::from(ids.uid))),
+            b"PPID" => {
+                number(sandbar_guest::process::ids(None).map_or(1, |ids| i64::from(ids.ppid.0)))
+            }
+            b"UID" | b"EUID" => {
+                number(sandbar_guest::process::ids(None).map_or(0, |ids| i64::from(ids.uid)))
+            }
             b"EPOCHSECONDS" => number(sandbar_guest::time::realtime_ns() / 1_000_000_000),
             b"EPOCHREALTIME" => {
                 let ns = sandbar_guest::time::realtime_ns();
-                text(&format!("{}.{:06}", ns / 1_000_000_000, ns % 1_000_000_000 / 1000))
+                text(&format!(
+                    "{}.{:06}",
+                    ns / 1_000_000_000,
+                    ns % 1_000_000_000 / 1000
+                ))
             }
             b"BASH_VERSION" => text(BASH_VERSION),
             b"BASH_SUBSHELL" => number(i64::from(self.st.subshell)),
             b"BASH_COMMAND" => Some(Var::string(self.command_text.clone())),
             b"BASH_ARGV0" => Some(Var::string(self.st.name.clone())),
             b"BASH" => text("/usr/bin/bash"),
-            b"OSTYPE" => text("wasi"),
+            b"OSTYPE" => text("linux-gnu"),
             b"HOSTTYPE" => text("wasm32"),
             b"MACHTYPE" => text(MACHINE),
             b"HOSTNAME" => Some(Var::string(hostname())),
@@ -254,21 +385,30 @@ impl Shell {
                 var.attrs |= attr::READONLY;
                 Some(var)
             }
-            b"PIPESTATUS" => Some(indexed(self.st.pipestatus.iter().map(|status| status.to_string().into_bytes()))),
+            b"PIPESTATUS" => Some(indexed(
+                self.st
+                    .pipestatus
+                    .iter()
+                    .map(|status| status.to_string().into_bytes()),
+            )),
             b"GROUPS" => {
                 let gid = sandbar_guest::process::ids(None).map_or(0, |ids| ids.gid);
                 Some(indexed([gid.to_string().into_bytes()].into_iter()))
             }
             b"DIRSTACK" => Some(indexed(self.dir_stack().into_iter())),
             b"FUNCNAME" => self.funcname(),
-            b"BASH_SOURCE" => Some(indexed(self.source_stack().into_iter())).filter(|v| !v.elements().is_empty()),
+            b"BASH_SOURCE" => Some(indexed(self.source_stack().into_iter())),
+            b"BASH_ARGV" | b"BASH_ARGC" => Some(indexed(std::iter::empty())),
             b"BASH_LINENO" => {
-                let mut lines: Vec<Bytes> = self.st.frames.iter().rev().map(|f| f.line.to_string().into_bytes()).collect();
-                if !self.command_string || !lines.is_empty() {
+                let mut lines: Vec<Bytes> = self
+                    .st
+                    .frames
+                    .iter()
+                    .rev()
+                    .map(|f| f.line.to_string().into_bytes())
+                    .collect();
+                if !self.command_string && !self.reads_stdin {
                     lines.push(b"0".to_vec());
-                }
-                if self.command_string && !lines.is_empty() {
-                    lines.pop();
                 }
                 Some(indexed(lines.into_iter()))
             }
@@ -276,9 +416,15 @@ impl Shell {
                 let mut var = Var::default();
                 let map = var.make_assoc();
                 if name == b"BASH_ALIASES" {
-                    self.st.aliases.iter().for_each(|(key, value)| map.insert(key.clone(), value.clone()));
+                    self.st
+                        .aliases
+                        .iter()
+                        .for_each(|(key, value)| map.insert(key.clone(), value.clone()));
                 } else {
-                    self.st.hashed.iter().for_each(|(key, (path, _))| map.insert(key.clone(), path.clone()));
+                    self.st
+                        .hashed
+                        .iter()
+                        .for_each(|(key, (path, _))| map.insert(key.clone(), path.clone()));
                 }
                 Some(var)
             }
@@ -291,14 +437,22 @@ impl Shell {
         if self.st.plain.iter().any(|plain| plain == name) {
             return false;
         }
-        let number = || std::str::from_utf8(value).ok().and_then(|text| text.trim().parse::<i64>().ok()).unwrap_or(0);
+        let number = || {
+            std::str::from_utf8(value)
+                .ok()
+                .and_then(|text| text.trim().parse::<i64>().ok())
+                .unwrap_or(0)
+        };
         match name {
             b"RANDOM" => self.st.random = u32::try_from(number() & 0xffff_ffff).unwrap_or(0),
-            b"SECONDS" => self.st.seconds = number() - i64::try_from(self.elapsed().as_secs()).unwrap_or(0),
+            b"SECONDS" => {
+                self.st.seconds = number() - i64::try_from(self.elapsed().as_secs()).unwrap_or(0);
+            }
             b"LINENO" => self.st.line = u32::try_from(number()).unwrap_or(0),
             b"BASH_ARGV0" => self.st.name = value.to_vec(),
-            b"SRANDOM" | b"BASHPID" | b"EPOCHSECONDS" | b"EPOCHREALTIME" | b"BASH_SUBSHELL" | b"BASH_COMMAND" | b"PIPESTATUS" | b"FUNCNAME"
-            | b"GROUPS" | b"DIRSTACK" | b"BASH_SOURCE" | b"BASH_LINENO" => {}
+            b"SRANDOM" | b"BASHPID" | b"EPOCHSECONDS" | b"EPOCHREALTIME" | b"BASH_SUBSHELL"
+            | b"BASH_COMMAND" | b"PIPESTATUS" | b"FUNCNAME" | b"GROUPS" | b"DIRSTACK"
+            | b"BASH_SOURCE" | b"BASH_LINENO" => {}
             _ => return false,
         }
         true
@@ -313,7 +467,11 @@ impl Shell {
 
     fn random(&mut self) -> u32 {
         // The generator of bash (Park and Miller's minimal standard), so that a seed gives the same numbers.
-        let seed = if self.st.random == 0 { 123_459_876 } else { i64::from(self.st.random) };
+        let seed = if self.st.random == 0 {
+            123_459_876
+        } else {
+            i64::from(self.st.random)
+        };
         let (high, low) = (seed / 127_773, seed % 127_773);
         let mut next = 16_807 * low - 2_836 * high;
         if next < 0 {
@@ -333,7 +491,12 @@ impl Shell {
     }
 
     fn funcname(&self) -> Option<Var> {
-        if !self.st.frames.iter().any(|frame| frame.kind == FrameKind::Function) {
+        if !self
+            .st
+            .frames
+            .iter()
+            .any(|frame| frame.kind == FrameKind::Function)
+        {
             return None;
         }
         let mut names: Vec<Bytes> = self
@@ -341,31 +504,48 @@ impl Shell {
             .frames
             .iter()
             .rev()
-            .map(|frame| if frame.kind == FrameKind::Source { b"source".to_vec() } else { frame.name.clone() })
+            .map(|frame| {
+                if frame.kind == FrameKind::Source {
+                    b"source".to_vec()
+                } else {
+                    frame.name.clone()
+                }
+            })
             .collect();
-        if !self.command_string {
+        if !self.command_string && !self.reads_stdin {
             names.push(b"main".to_vec());
         }
         Some(indexed(names.into_iter()))
     }
 
     fn source_stack(&self) -> Vec<Bytes> {
-        let mut all: Vec<Bytes> = self.st.frames.iter().rev().map(|frame| frame.source.clone()).collect();
+        let mut all: Vec<Bytes> = self
+            .st
+            .frames
+            .iter()
+            .rev()
+            .map(|frame| frame.source.clone())
+            .collect();
         if !self.command_string && !self.reads_stdin {
             all.push(self.st.name.clone());
-        } else if self.reads_stdin && !all.is_empty() {
-            all.push(b"main".to_vec());
         }
         all
     }
 
     pub(crate) fn shellopts(&self) -> Bytes {
-        let names: Vec<&str> = SET_OPTIONS.iter().filter(|(.., bit)| self.on(*bit)).map(|(name, ..)| *name).collect();
+        let names: Vec<&str> = SET_OPTIONS
+            .iter()
+            .filter(|(.., bit)| self.on(*bit))
+            .map(|(name, ..)| *name)
+            .collect();
         names.join(":").into_bytes()
     }
 
     fn bashopts(&self) -> Bytes {
-        let names: Vec<&str> = shopts().filter(|(_, bit)| self.shopt(*bit)).map(|(name, _)| name).collect();
+        let names: Vec<&str> = shopts()
+            .filter(|(_, bit)| self.shopt(*bit))
+            .map(|(name, _)| name)
+            .collect();
         names.join(":").into_bytes()
     }
 
@@ -403,7 +583,11 @@ fn store(var: &mut Var, key: Option<Key>, value: Bytes, append: bool) -> Option<
         }
         Some(Key::Index(index)) => {
             let map = var.make_indexed();
-            let at = if index < 0 { map.keys().next_back().map_or(-1, |last| last + 1 + index) } else { index };
+            let at = if index < 0 {
+                map.keys().next_back().map_or(-1, |last| last + 1 + index)
+            } else {
+                index
+            };
             if at < 0 {
                 return Some(index);
             }
@@ -415,13 +599,22 @@ fn store(var: &mut Var, key: Option<Key>, value: Bytes, append: bool) -> Option<
 }
 
 fn indexed(values: impl Iterator<Item = Bytes>) -> Var {
-    Var { value: Value::Indexed(Rc::new((0..).zip(values).collect())), attrs: attr::INDEXED }
+    Var {
+        value: Value::Indexed(Rc::new((0..).zip(values).collect())),
+        attrs: attr::INDEXED,
+    }
 }
 
 fn hostname() -> Bytes {
-    let mut name = sys::read_file(b"/proc/sys/kernel/hostname").or_else(|_| sys::read_file(b"/etc/hostname")).unwrap_or_default();
+    let mut name = sys::read_file(b"/proc/sys/kernel/hostname")
+        .or_else(|_| sys::read_file(b"/etc/hostname"))
+        .unwrap_or_default();
     while name.last().is_some_and(u8::is_ascii_whitespace) {
         name.pop();
     }
-    if name.is_empty() { b"localhost".to_vec() } else { name }
+    if name.is_empty() {
+        b"localhost".to_vec()
+    } else {
+        name
+    }
 }

@@ -22,18 +22,16 @@ impl Shell {
     /// Runs a simple command.
     pub(crate) fn simple(&mut self, simple: &Simple, redirs: &[Redir]) -> Exec {
         let last = std::mem::take(&mut self.last_command);
-        if self.st.traps.contains_key(&TrapKind::Debug) {
+        if self.trapping == 0 && !self.st.traps.is_empty() {
             self.set_command_text(simple);
             self.debug_trap()?;
-        } else if !self.st.traps.is_empty() && self.trapping == 0 {
-            self.set_command_text(simple);
         }
         self.substituted = None;
         let subs = self.process_fds.len();
         let saved_arrays = std::mem::take(&mut self.array_args);
         let result = match self.command_args(simple) {
             Ok(args) if args.is_empty() => self.assignments_only(simple, redirs),
-            Ok(args) => self.invoke(simple, args, redirs, last),
+            Ok(args) => self.invoke(simple, &args, redirs, last),
             Err(flow) => Err(flow),
         };
         self.array_args = saved_arrays;
@@ -60,11 +58,15 @@ impl Shell {
         if !simple.words.iter().any(|word| word.assign.is_some()) {
             return self.expand_words(&simple.words);
         }
-        let mut args = Vec::new();
+        let mut args: Vec<Bytes> = Vec::new();
         let mut declaration = None;
         for word in &simple.words {
             match &word.assign {
-                Some(assign) if declaration == Some(true) => {
+                Some(assign)
+                    if declaration == Some(true)
+                        && (args.first().is_some_and(|name| is_declaration(name))
+                            || matches!(assign.value, AssignValue::Array(_))) =>
+                {
                     let text = self.assignment_arg(assign)?;
                     if matches!(assign.value, AssignValue::Array(_)) {
                         self.array_args.push((args.len(), Rc::clone(assign)));
@@ -114,7 +116,11 @@ impl Shell {
             self.perform(assign)?;
         }
         self.st.last_arg.clear();
-        Ok(if status != 0 { status } else { self.substituted.take().unwrap_or(0) })
+        Ok(if status != 0 {
+            status
+        } else {
+            self.substituted.take().unwrap_or(0)
+        })
     }
 
     /// Performs an assignment in the current scope.
@@ -128,7 +134,11 @@ impl Shell {
                         text.extend([b"[".as_slice(), &index.raw, b"]"].concat());
                     }
                     text.extend_from_slice(if assign.append { b"+=" } else { b"=" });
-                    let shown = if value.is_empty() { Bytes::new() } else { escape::trace_quote(&value) };
+                    let shown = if value.is_empty() {
+                        Bytes::new()
+                    } else {
+                        escape::trace_quote(&value)
+                    };
                     self.trace_raw(&[text, shown].concat());
                 }
                 let key = match &assign.index {
@@ -152,7 +162,9 @@ impl Shell {
     }
 
     fn checked_key(&mut self, name: &[u8], word: &Word) -> Result<Key, Flow> {
-        if word.raw.iter().all(u8::is_ascii_whitespace) || matches!(&*word.raw, b"@" | b"*") && !self.lookup(name).is_some_and(|v| v.is_assoc()) {
+        if word.raw.iter().all(u8::is_ascii_whitespace)
+            || matches!(&*word.raw, b"@" | b"*") && !self.lookup(name).is_some_and(|v| v.is_assoc())
+        {
             self.error(&[name, b"[", &*word.raw, b"]: bad array subscript"].concat());
             return Err(Flow::Discard(1));
         }
@@ -161,9 +173,25 @@ impl Shell {
 
     /// `name=(…)`
     pub(crate) fn perform_array(&mut self, name: &[u8], assign: &Assign) -> Result<(), Flow> {
-        let AssignValue::Array(elements) = &assign.value else { return Ok(()) };
-        let (name, _) = self.resolve(name);
-        let name = name.as_slice();
+        let AssignValue::Array(elements) = &assign.value else {
+            return Ok(());
+        };
+        let (target, index) = self.resolve(name);
+        if std::mem::take(&mut self.circular) {
+            return Err(Flow::Discard(1));
+        }
+        if index.is_some() && self.is_nameref(name) {
+            let shown = self
+                .st
+                .vars
+                .get(name)
+                .and_then(Var::scalar)
+                .cloned()
+                .unwrap_or_default();
+            self.error(&[b"`", shown.as_slice(), b"': not a valid identifier"].concat());
+            return Err(Flow::Discard(1));
+        }
+        let name = target.as_slice();
         let current = self.st.vars.get(name).cloned().unwrap_or_default();
         if current.has(attr::READONLY) {
             self.error(&[name, b": readonly variable"].concat());
@@ -194,7 +222,15 @@ impl Shell {
                 self.expand_word(&element.value, &mut values)?;
                 if assoc {
                     for value in values {
-                        self.error(&[name, b": ", &value, b": must use subscript when assigning associative array"].concat());
+                        self.error(
+                            &[
+                                name,
+                                b": ",
+                                &value,
+                                b": must use subscript when assigning associative array",
+                            ]
+                            .concat(),
+                        );
                     }
                     continue;
                 }
@@ -204,22 +240,33 @@ impl Shell {
         self.store_array(name, pairs, assoc, assign.append)
     }
 
-    fn store_array(&mut self, name: &[u8], pairs: Vec<(Option<Bytes>, Bytes, bool)>, assoc: bool, append: bool) -> Result<(), Flow> {
-        let allexport = self.on(opt::ALLEXPORT);
+    fn store_array(
+        &mut self,
+        name: &[u8],
+        pairs: Vec<(Option<Bytes>, Bytes, bool)>,
+        assoc: bool,
+        append: bool,
+    ) -> Result<(), Flow> {
         let var = self.st.vars.entry(name);
-        if allexport {
-            var.attrs |= attr::EXPORT;
-        }
         if !append {
-            var.value = if assoc { Value::Assoc(Rc::default()) } else { Value::Indexed(Rc::default()) };
+            var.value = if assoc {
+                Value::Assoc(Rc::default())
+            } else {
+                Value::Indexed(Rc::default())
+            };
         }
         if assoc {
             var.make_assoc();
         } else {
             var.make_indexed();
         }
-        let converted = var.attrs & (attr::INTEGER | attr::LOWER | attr::UPPER | attr::CAPITAL) != 0;
-        let mut next = if let Value::Indexed(map) = &var.value { map.keys().next_back().map_or(0, |last| last + 1) } else { 0 };
+        let converted =
+            var.attrs & (attr::INTEGER | attr::LOWER | attr::UPPER | attr::CAPITAL) != 0;
+        let mut next = if let Value::Indexed(map) = &var.value {
+            map.keys().next_back().map_or(0, |last| last + 1)
+        } else {
+            0
+        };
         for (key, value, add) in pairs {
             let key = match key {
                 None => Key::Index(next),
@@ -230,7 +277,9 @@ impl Shell {
                 next = index.wrapping_add(1);
             }
             match key {
-                Key::Text(text) if !converted && !add => self.st.vars.entry(name).make_assoc().insert(text, value),
+                Key::Text(text) if !converted && !add => {
+                    self.st.vars.entry(name).make_assoc().insert(text, value);
+                }
                 Key::Index(index) if !converted && !add && index >= 0 => {
                     self.st.vars.entry(name).make_indexed().insert(index, value);
                 }
@@ -245,7 +294,8 @@ impl Shell {
     /// What a name stands for as a command.
     pub(crate) fn target(&self, name: &[u8]) -> Target {
         if let Some(entry) = self.st.functions.get(name) {
-            let special = self.on(opt::POSIX) && builtins::find(name).is_some_and(|builtin| builtin.special);
+            let special =
+                self.on(opt::POSIX) && builtins::find(name).is_some_and(|builtin| builtin.special);
             if !special {
                 return Target::Function(entry.clone());
             }
@@ -256,9 +306,9 @@ impl Shell {
         }
     }
 
-    fn invoke(&mut self, simple: &Simple, mut args: Vec<Bytes>, redirs: &[Redir], last: bool) -> Exec {
+    fn invoke(&mut self, simple: &Simple, args: &[Bytes], redirs: &[Redir], last: bool) -> Exec {
         if self.on(opt::XTRACE) {
-            self.trace_command(simple, &args)?;
+            self.trace_command(simple, args)?;
         }
         let last_arg = args.last().cloned().unwrap_or_default();
         let target = self.target(&args[0]);
@@ -267,18 +317,28 @@ impl Shell {
             self.restore_fds(mark);
             return match flow {
                 Flow::Discard(status) => {
-                    let fatal = matches!(&target, Target::Builtin(builtin) if builtin.special) && self.on(opt::POSIX);
-                    if fatal { Err(Flow::Exit(status)) } else { Ok(status) }
+                    let fatal = matches!(&target, Target::Builtin(builtin) if builtin.special)
+                        && self.on(opt::POSIX);
+                    if fatal {
+                        Err(Flow::Exit(status))
+                    } else {
+                        Ok(status)
+                    }
                 }
+                // bash redirects a program in its child: the shell itself goes on.
+                Flow::Exit(_) if matches!(target, Target::Program) => Ok(1),
                 flow => Err(flow),
             };
         }
         let result = match target {
-            Target::Program => self.program(simple, &mut args, mark, last && redirs.is_empty()),
-            Target::Function(entry) => self.with_assignments(simple, |shell| shell.call_function(&entry, &args)),
+            Target::Program => self.program(simple, args, last && redirs.is_empty()),
+            Target::Function(entry) => {
+                self.with_assignments(simple, |shell| shell.call_function(&entry, args))
+            }
             Target::Builtin(builtin) if builtin.name == "exec" => {
-                let result = self.with_assignments(simple, |shell| shell.run_builtin(builtin, &args));
-                if args.len() == 1 && result == Ok(0) {
+                let result =
+                    self.with_assignments(simple, |shell| shell.run_builtin(builtin, args));
+                if result == Ok(0) {
                     self.keep_fds(mark);
                 }
                 result
@@ -287,9 +347,11 @@ impl Shell {
                 for assign in &simple.assigns {
                     self.perform(assign)?;
                 }
-                self.run_builtin(builtin, &args)
+                self.run_builtin(builtin, args)
             }
-            Target::Builtin(builtin) => self.with_assignments(simple, |shell| shell.run_builtin(builtin, &args)),
+            Target::Builtin(builtin) => {
+                self.with_assignments(simple, |shell| shell.run_builtin(builtin, args))
+            }
         };
         self.restore_fds(mark);
         self.st.last_arg = last_arg;
@@ -300,7 +362,9 @@ impl Shell {
         for assign in &simple.assigns {
             if let AssignValue::Scalar(word) = &assign.value {
                 let value = self.expand_single(word)?;
-                self.trace_raw(&[assign.name.as_slice(), b"=", &escape::set_quote(&value)].concat());
+                self.trace_raw(
+                    &[assign.name.as_slice(), b"=", &escape::set_quote(&value)].concat(),
+                );
             }
         }
         let words: Vec<Bytes> = args.iter().map(|arg| escape::trace_quote(arg)).collect();
@@ -338,7 +402,8 @@ impl Shell {
                     let mut value = self.expand_single(word)?;
                     let mut attrs = attr::EXPORT;
                     if let Some(old) = &old {
-                        attrs |= old.attrs & (attr::INTEGER | attr::LOWER | attr::UPPER | attr::CAPITAL);
+                        attrs |=
+                            old.attrs & (attr::INTEGER | attr::LOWER | attr::UPPER | attr::CAPITAL);
                         if assign.append {
                             value = [old.scalar().map_or(&b""[..], Vec::as_slice), &value].concat();
                         }
@@ -376,21 +441,32 @@ impl Shell {
             self.error(&[args[0].as_slice(), b": function is damaged"].concat());
             return Ok(1);
         };
-        let limit = self.get(b"FUNCNEST").and_then(|text| std::str::from_utf8(&text).ok()?.parse::<usize>().ok()).filter(|n| *n > 0);
+        let limit = self
+            .get(b"FUNCNEST")
+            .and_then(|text| std::str::from_utf8(&text).ok()?.parse::<usize>().ok())
+            .filter(|n| *n > 0);
         if let Some(limit) = limit.filter(|limit| self.function_depth() >= *limit) {
             let text = format!(": maximum function nesting level exceeded ({limit})").into_bytes();
             self.error(&[args[0].as_slice(), &text].concat());
             return Err(Flow::Discard(1));
         }
         let line = self.st.line;
-        self.st.frames.push(Frame { kind: FrameKind::Function, name: args[0].clone(), source: entry.function.source.clone(), line });
+        self.st.frames.push(Frame {
+            kind: FrameKind::Function,
+            name: args[0].clone(),
+            source: entry.function.source.clone(),
+            line,
+        });
         self.st.vars.push_scope(ScopeKind::Function);
         let scope_depth = self.st.vars.scopes.len();
         let params = std::mem::replace(&mut self.st.params, Rc::new(args[1..].to_vec()));
         let loops = std::mem::take(&mut self.loops);
         let builtin = self.builtin.take();
         let set_local = self.st.set;
-        let result = self.command(&def.body);
+        let result = match self.enter_function(entry.trace) {
+            Ok(()) => self.command(&def.body),
+            Err(flow) => Err(flow),
+        };
         let result = match result {
             Err(Flow::Return(status)) => Ok(status),
             other => other,
@@ -417,6 +493,14 @@ impl Shell {
         result
     }
 
+    /// The DEBUG trap of a function that inherits it runs once more as the function is entered.
+    fn enter_function(&mut self, trace: bool) -> Result<(), Flow> {
+        if trace || self.on(opt::FUNCTRACE) {
+            self.debug_trap()?;
+        }
+        Ok(())
+    }
+
     // ---- programs ----------------------------------------------------------------------------------------------
 
     /// Where a program lies: as given when it has a slash, else on `PATH`.
@@ -440,11 +524,18 @@ impl Shell {
 
     /// The programs called `name` on `PATH`, all of them or the first.
     pub(crate) fn search_path(&mut self, name: &[u8], all: bool) -> Vec<Bytes> {
-        let path = self.get(b"PATH").map(|path| path.to_vec()).unwrap_or_default();
+        let path = self
+            .get(b"PATH")
+            .map(|path| path.to_vec())
+            .unwrap_or_default();
         let mut found = Vec::new();
         let mut not_executable = None;
         for dir in path.split(|&b| b == b':') {
-            let full = if dir.is_empty() { [b"./", name].concat() } else { [dir, b"/", name].concat() };
+            let full = if dir.is_empty() {
+                [b"./", name].concat()
+            } else {
+                [dir, b"/", name].concat()
+            };
             match sys::stat(&full) {
                 Ok(stat) if stat.is_file() => {
                     if sys::access(&full, sys::Access::EXECUTE) {
@@ -472,8 +563,29 @@ impl Shell {
             return Err(127);
         };
         let mut spawn = Spawn::new(&path);
-        spawn.args(args).env(self.st.vars.environment()).all_fds(true);
+        spawn.args(args).env(self.environment(&path)).all_fds(true);
         Ok(spawn)
+    }
+
+    /// The environment of a program: exported variables and functions, and the program's own path as `_`.
+    pub(crate) fn environment(&self, path: &[u8]) -> Vec<Bytes> {
+        let mut all = self.st.vars.environment();
+        all.push([b"_=".as_slice(), path].concat());
+        for (name, entry) in self.st.functions.iter().filter(|(_, entry)| entry.export) {
+            if let Some(def) = entry.function.def() {
+                let text = crate::printer::function_text(&def);
+                let body = text
+                    .strip_prefix(&**name)
+                    .unwrap_or(&text)
+                    .trim_ascii_start();
+                let body: Bytes = body.strip_prefix(b"() \n{").map_or_else(
+                    || body.to_vec(),
+                    |rest| [b"() { ".as_slice(), rest].concat(),
+                );
+                all.push([b"BASH_FUNC_".as_slice(), name, b"%%=", &body].concat());
+            }
+        }
+        all
     }
 
     /// Prints why a program could not be started; the status for it.
@@ -489,27 +601,34 @@ impl Shell {
             self.error(&[name, b": cannot execute: required file not found"].concat());
             return 127;
         }
-        let text = if error == Errno::ENOEXEC { "cannot execute binary file: Exec format error".to_owned() } else { sys::message(error) };
+        let text = if error == Errno::ENOEXEC {
+            "cannot execute binary file: Exec format error".to_owned()
+        } else {
+            sys::message(error)
+        };
         self.error(&[name, b": ", text.as_bytes()].concat());
-        if matches!(error, Errno::ENOENT | Errno::ENOTDIR) && stat.is_err() && error == Errno::ENOENT { 127 } else { 126 }
+        if matches!(error, Errno::ENOENT | Errno::ENOTDIR)
+            && stat.is_err()
+            && error == Errno::ENOENT
+        {
+            127
+        } else {
+            126
+        }
     }
 
-    fn program(&mut self, simple: &Simple, args: &mut Vec<Bytes>, mark: usize, last: bool) -> Exec {
-        let _ = mark;
-        if !simple.assigns.is_empty() {
-            let mut status = 0;
-            let result = self.with_assignments(simple, |shell| {
-                status = shell.start_and_wait(args, false)?;
-                Ok(status)
-            });
-            return result;
+    fn program(&mut self, simple: &Simple, args: &[Bytes], last: bool) -> Exec {
+        if simple.assigns.is_empty() {
+            return self.start_and_wait(args, last);
         }
-        self.start_and_wait(args, last)
+        self.with_assignments(simple, |shell| shell.start_and_wait(args, false))
     }
 
     fn start_and_wait(&mut self, args: &[Bytes], last: bool) -> Exec {
         if let Some(entry) = self.not_found_handler(&args[0]) {
-            let call: Vec<Bytes> = std::iter::once(b"command_not_found_handle".to_vec()).chain(args.iter().cloned()).collect();
+            let call: Vec<Bytes> = std::iter::once(b"command_not_found_handle".to_vec())
+                .chain(args.iter().cloned())
+                .collect();
             return self.call_function(&entry, &call);
         }
         let spawn = match self.prepare_program(args) {
@@ -531,7 +650,11 @@ impl Shell {
     }
 
     fn not_found_handler(&mut self, name: &[u8]) -> Option<FunctionEntry> {
-        let entry = self.st.functions.get(b"command_not_found_handle".as_slice())?.clone();
+        let entry = self
+            .st
+            .functions
+            .get(b"command_not_found_handle".as_slice())?
+            .clone();
         self.find_program(name).is_none().then_some(entry)
     }
 
@@ -551,15 +674,23 @@ impl Shell {
 
     /// A file without `#!` that is no program is a script of the shell.
     fn run_as_script(&mut self, args: &[Bytes]) -> Exec {
-        let path = self.find_program(&args[0]).unwrap_or_else(|| args[0].clone());
+        let path = self
+            .find_program(&args[0])
+            .unwrap_or_else(|| args[0].clone());
         let head = sys::read_file(&path).unwrap_or_default();
         let first_line = head.split(|&b| b == b'\n').next().unwrap_or(&[]);
         if first_line.contains(&0) {
             return Ok(self.spawn_failed(&args[0], Errno::ENOEXEC));
         }
         let mut spawn = Spawn::new(self.own_program());
-        let script_args: Vec<Bytes> = [b"bash".to_vec(), b"--".to_vec(), path].into_iter().chain(args[1..].iter().cloned()).collect();
-        spawn.args(script_args).env(self.st.vars.environment()).all_fds(true);
+        let script_args: Vec<Bytes> = [b"bash".to_vec(), b"--".to_vec(), path.clone()]
+            .into_iter()
+            .chain(args[1..].iter().cloned())
+            .collect();
+        spawn
+            .args(script_args)
+            .env(self.environment(&path))
+            .all_fds(true);
         match self.spawn(spawn) {
             Ok(child) => self.wait_foreground(child),
             Err(error) => Ok(self.spawn_failed(&args[0], error)),
@@ -569,5 +700,8 @@ impl Shell {
 
 /// Whether the arguments of this builtin are assignments.
 pub(crate) fn is_declaration(name: &[u8]) -> bool {
-    matches!(name, b"declare" | b"typeset" | b"local" | b"export" | b"readonly")
+    matches!(
+        name,
+        b"declare" | b"typeset" | b"local" | b"export" | b"readonly"
+    )
 }

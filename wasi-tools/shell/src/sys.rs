@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+pub(crate) use sandbar_guest::fd::{OnExec, PollFd, Whence};
 pub(crate) use sandbar_guest::file::{Access, DirEntry, FileType, Follow, OpenFlags, Stat};
 pub(crate) use sandbar_guest::process::{Spawn, Wait, WaitStatus};
-pub(crate) use sandbar_guest::fd::{OnExec, PollFd, Whence};
 pub(crate) use sandbar_guest::{Errno, Fd, Signal};
 use sandbar_guest::{fd, file, process};
 
@@ -62,7 +62,8 @@ pub(crate) fn pipe() -> Sys<(i32, i32)> {
 /// A pipe with both ends above the numbers that scripts use.
 pub(crate) fn private_pipe() -> Sys<(i32, i32)> {
     let (read, write) = pipe()?;
-    let ends = dup_private(read, PRIVATE_FD).and_then(|r| dup_private(write, PRIVATE_FD).map(|w| (r, w)));
+    let ends =
+        dup_private(read, PRIVATE_FD).and_then(|r| dup_private(write, PRIVATE_FD).map(|w| (r, w)));
     close(read);
     close(write);
     ends

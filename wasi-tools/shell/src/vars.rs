@@ -65,7 +65,9 @@ const BUCKETS: u32 = 1024;
 
 fn bucket(key: &[u8]) -> u32 {
     // FNV-1 as in bash's hashlib.c, which decides the order in which keys are listed.
-    let hash = key.iter().fold(2_166_136_261_u32, |hash, &b| hash.wrapping_mul(16_777_619) ^ u32::from(b));
+    let hash = key.iter().fold(2_166_136_261_u32, |hash, &b| {
+        hash.wrapping_mul(16_777_619) ^ u32::from(b)
+    });
     hash & (BUCKETS - 1)
 }
 
@@ -93,11 +95,27 @@ impl Assoc {
 
     /// Keys and values in bash's order: by bucket, the newest of a bucket first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Bytes, &Bytes)> {
-        let mut all: Vec<_> = self.map.iter().map(|(key, (age, value))| (bucket(key), u64::MAX - age, key, value)).collect();
+        let mut all: Vec<_> = self
+            .map
+            .iter()
+            .map(|(key, (age, value))| (bucket(key), u64::MAX - age, key, value))
+            .collect();
         all.sort_unstable();
         all.into_iter().map(|(_, _, key, value)| (key, value))
     }
 }
+
+/// The letters of the attributes besides the array ones, in the order shown.
+const LETTERS: [(u16, u8); 8] = [
+    (attr::INTEGER, b'i'),
+    (attr::NAMEREF, b'n'),
+    (attr::READONLY, b'r'),
+    (attr::TRACE, b't'),
+    (attr::EXPORT, b'x'),
+    (attr::CAPITAL, b'c'),
+    (attr::LOWER, b'l'),
+    (attr::UPPER, b'u'),
+];
 
 /// A variable.
 #[derive(Debug, Clone, Default)]
@@ -108,7 +126,10 @@ pub(crate) struct Var {
 
 impl Var {
     pub(crate) fn string(text: Bytes) -> Self {
-        Self { value: Value::Str(Rc::new(text)), attrs: 0 }
+        Self {
+            value: Value::Str(Rc::new(text)),
+            attrs: 0,
+        }
     }
 
     pub(crate) fn has(&self, bits: u16) -> bool {
@@ -116,7 +137,8 @@ impl Var {
     }
 
     pub(crate) fn is_array(&self) -> bool {
-        matches!(self.value, Value::Indexed(_) | Value::Assoc(_)) || self.has(attr::INDEXED | attr::ASSOC)
+        matches!(self.value, Value::Indexed(_) | Value::Assoc(_))
+            || self.has(attr::INDEXED | attr::ASSOC)
     }
 
     pub(crate) fn is_assoc(&self) -> bool {
@@ -197,17 +219,12 @@ impl Var {
         } else if self.is_array() {
             out.push(b'a');
         }
-        const ORDER: [(u16, u8); 8] = [
-            (attr::INTEGER, b'i'),
-            (attr::NAMEREF, b'n'),
-            (attr::READONLY, b'r'),
-            (attr::TRACE, b't'),
-            (attr::EXPORT, b'x'),
-            (attr::CAPITAL, b'c'),
-            (attr::LOWER, b'l'),
-            (attr::UPPER, b'u'),
-        ];
-        out.extend(ORDER.iter().filter(|(bit, _)| self.has(*bit)).map(|(_, letter)| letter));
+        out.extend(
+            LETTERS
+                .iter()
+                .filter(|(bit, _)| self.has(*bit))
+                .map(|(_, letter)| letter),
+        );
         out
     }
 }
@@ -254,7 +271,9 @@ impl Vars {
         if !self.map.contains_key(name) {
             self.map.insert(name.into(), Var::default());
         }
-        self.map.get_mut(name).unwrap_or_else(|| unreachable!("inserted just above"))
+        self.map
+            .get_mut(name)
+            .unwrap_or_else(|| unreachable!("inserted just above"))
     }
 
     pub(crate) fn insert(&mut self, name: &[u8], var: Var) {
@@ -262,11 +281,16 @@ impl Vars {
     }
 
     pub(crate) fn push_scope(&mut self, kind: ScopeKind) {
-        self.scopes.push(Scope { kind, hidden: Vec::new() });
+        self.scopes.push(Scope {
+            kind,
+            hidden: Vec::new(),
+        });
     }
 
     pub(crate) fn pop_scope(&mut self) {
-        let Some(scope) = self.scopes.pop() else { return };
+        let Some(scope) = self.scopes.pop() else {
+            return;
+        };
         for (name, var) in scope.hidden.into_iter().rev() {
             match var {
                 Some(var) => {
@@ -280,7 +304,9 @@ impl Vars {
     }
 
     pub(crate) fn in_function(&self) -> bool {
-        self.scopes.iter().any(|scope| scope.kind == ScopeKind::Function)
+        self.scopes
+            .iter()
+            .any(|scope| scope.kind == ScopeKind::Function)
     }
 
     /// Hides `name` in the innermost scope and gives it the variable `var`.
@@ -296,18 +322,27 @@ impl Vars {
 
     /// Makes `name` local to the innermost function; `true` when it was not yet.
     pub(crate) fn make_local(&mut self, name: &[u8], inherit: bool) -> bool {
-        let Some(at) = self.scopes.iter().rposition(|scope| scope.kind == ScopeKind::Function) else {
+        let Some(at) = self
+            .scopes
+            .iter()
+            .rposition(|scope| scope.kind == ScopeKind::Function)
+        else {
             return false;
         };
         if self.scopes[at].hides(name) {
             return false;
         }
         // An assignment in front of the call, or in front of `local` itself, gives the first value.
-        let temporary = at > 0 && self.scopes[at - 1].kind == ScopeKind::Temporary && self.scopes[at - 1].hides(name)
+        let temporary = at > 0
+            && self.scopes[at - 1].kind == ScopeKind::Temporary
+            && self.scopes[at - 1].hides(name)
             || self.scopes[at + 1..].iter().any(|scope| scope.hides(name));
         let old = self.map.get(name).cloned();
         let fresh = match &old {
-            Some(old) if temporary || inherit => Var { value: old.value.clone(), attrs: old.attrs & !attr::NAMEREF },
+            Some(old) if temporary || inherit => Var {
+                value: old.value.clone(),
+                attrs: old.attrs & !attr::NAMEREF,
+            },
             _ => Var::default(),
         };
         let key: Rc<[u8]> = name.into();
@@ -326,13 +361,23 @@ impl Vars {
 
     /// Whether `name` is a local of the innermost function.
     pub(crate) fn is_local(&self, name: &[u8]) -> bool {
-        self.scopes.iter().rev().find(|scope| scope.kind == ScopeKind::Function).is_some_and(|scope| scope.hides(name))
+        self.scopes
+            .iter()
+            .rev()
+            .find(|scope| scope.kind == ScopeKind::Function)
+            .is_some_and(|scope| scope.hides(name))
     }
 
     /// Names of the locals of the innermost function.
     pub(crate) fn locals(&self) -> Vec<Bytes> {
-        let scope = self.scopes.iter().rev().find(|scope| scope.kind == ScopeKind::Function);
-        let mut names: Vec<Bytes> = scope.map_or_else(Vec::new, |s| s.hidden.iter().map(|(name, _)| name.to_vec()).collect());
+        let scope = self
+            .scopes
+            .iter()
+            .rev()
+            .find(|scope| scope.kind == ScopeKind::Function);
+        let mut names: Vec<Bytes> = scope.map_or_else(Vec::new, |s| {
+            s.hidden.iter().map(|(name, _)| name.to_vec()).collect()
+        });
         names.sort_unstable();
         names
     }
@@ -342,7 +387,10 @@ impl Vars {
         let hidden = self.scopes.iter().position(|scope| scope.hides(name));
         match hidden {
             Some(at) => {
-                let slot = self.scopes[at].hidden.iter_mut().find(|(n, _)| **n == *name);
+                let slot = self.scopes[at]
+                    .hidden
+                    .iter_mut()
+                    .find(|(n, _)| **n == *name);
                 match slot {
                     Some((_, var)) => var.get_or_insert_with(Var::default),
                     None => unreachable!("the scope hides it"),
@@ -356,7 +404,10 @@ impl Vars {
     pub(crate) fn unset(&mut self, name: &[u8]) {
         match self.scopes.iter().rposition(|scope| scope.hides(name)) {
             Some(at) => {
-                let innermost = self.scopes.iter().rposition(|scope| scope.kind == ScopeKind::Function);
+                let innermost = self
+                    .scopes
+                    .iter()
+                    .rposition(|scope| scope.kind == ScopeKind::Function);
                 if innermost == Some(at) {
                     self.map.insert(name.into(), Var::default());
                 } else {
@@ -388,7 +439,10 @@ impl Vars {
             .map
             .iter()
             .filter(|(_, var)| var.has(attr::EXPORT) && !var.is_array())
-            .filter_map(|(name, var)| var.scalar().map(|value| [name, b"=".as_slice(), value].concat()))
+            .filter_map(|(name, var)| {
+                var.scalar()
+                    .map(|value| [name, b"=".as_slice(), value].concat())
+            })
             .collect();
         all.sort_unstable();
         all

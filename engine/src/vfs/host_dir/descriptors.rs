@@ -15,13 +15,16 @@ use crate::errno::{Errno, SysResult};
 /// Directories that are kept open at most.
 const KEPT_MAX: usize = 256;
 
+/// A host directory, by the address of what its inodes share.
+pub(super) type Owner = usize;
+
 /// A budget of host descriptors.
 #[derive(Debug)]
 pub struct HostDescriptors {
     files: AtomicUsize,
     files_max: usize,
-    /// Oldest first. A directory that falls out is closed when its last user is done.
-    kept: Mutex<VecDeque<Arc<Dir>>>,
+    /// Oldest first, with whose they are. A directory that falls out is closed when its last user is done.
+    kept: Mutex<VecDeque<(Owner, Arc<Dir>)>>,
     kept_max: usize,
 }
 
@@ -65,17 +68,33 @@ impl HostDescriptors {
     }
 
     /// Keeps a directory open for a while.
-    pub(super) fn keep(&self, dir: &Arc<Dir>) {
+    pub(super) fn keep(&self, owner: Owner, dir: &Arc<Dir>) {
         let mut kept = self.kept.lock();
         let oldest = if kept.len() >= self.kept_max {
             kept.pop_front()
         } else {
             None
         };
-        kept.push_back(Arc::clone(dir));
+        kept.push_back((owner, Arc::clone(dir)));
         drop(kept);
         // Closing is a host call: not under the lock.
         drop(oldest);
+    }
+
+    /// Closes the directories of one that is gone.
+    pub(super) fn forget(&self, owner: Owner) {
+        let mut kept = self.kept.lock();
+        let (gone, staying) = kept
+            .drain(..)
+            .partition::<Vec<_>, _>(|(own, _)| *own == owner);
+        kept.extend(staying);
+        drop(kept);
+        drop(gone);
+    }
+
+    /// Directories that are kept open.
+    pub fn directories_open(&self) -> usize {
+        self.kept.lock().len()
     }
 
     /// Closes all directories that nobody is using.

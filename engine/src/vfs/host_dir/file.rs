@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use super::super::{FileStat, OpenFile, SetAttributes, SyncScope, Writable};
 use super::Shared;
 use super::descriptors::FilePermit;
-use super::os::{self, HostId};
+use super::os::{self, HostId, HostStat};
 use crate::errno::{Errno, SysResult};
 
 /// The unit that growth is reserved in, in bytes: the block of most file systems.
@@ -24,15 +24,20 @@ pub(super) struct Account {
     stored: Mutex<u64>,
     /// Whether its last name was removed: the storage is given back at the last close.
     abandoned: AtomicBool,
+    /// Storage that was given back already when its last name was removed.
+    given_back: u64,
 }
 
 impl Account {
-    pub(super) fn new(shared: &Arc<Shared>, id: HostId, stored: u64) -> Arc<Self> {
+    /// The account of a file that was just opened.
+    pub(super) fn new(shared: &Arc<Shared>, opened: &HostStat) -> Arc<Self> {
+        let nameless = opened.stat.nlink == 0;
         Arc::new(Self {
             shared: Arc::clone(shared),
-            id,
-            stored: Mutex::new(stored),
-            abandoned: AtomicBool::new(false),
+            id: opened.id,
+            stored: Mutex::new(opened.stored()),
+            abandoned: AtomicBool::new(nameless),
+            given_back: if nameless { opened.stored() } else { 0 },
         })
     }
 
@@ -70,7 +75,10 @@ impl Account {
 impl Drop for Account {
     fn drop(&mut self) {
         if *self.abandoned.get_mut() {
-            self.shared.quota().release(*self.stored.get_mut(), 0);
+            let stored = *self.stored.get_mut();
+            self.shared
+                .quota()
+                .release(stored.saturating_sub(self.given_back), 0);
         }
     }
 }

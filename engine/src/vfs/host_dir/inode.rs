@@ -1,4 +1,7 @@
 //! An inode of a host directory.
+//!
+//! SECURITY[SB-FS-004]: a named pipe or a device in a mounted directory would hold a thread or reach a driver; only regular files
+//! are opened.
 
 use std::any::Any;
 use std::hash::{DefaultHasher, Hasher as _};
@@ -7,9 +10,11 @@ use std::sync::{Arc, Weak};
 use cap_std::fs::{Dir, File};
 use parking_lot::Mutex;
 
+use super::super::clock::now;
+use super::super::interned::Interned;
 use super::super::{
     AccessMode, DirEntry, FileStat, FileType, Inode, Name, NewInode, OpenFile, RenameFlags,
-    SetAttributes, Writable,
+    SetAttributes, Timestamp, Writable,
 };
 use super::Shared;
 use super::file::{Account, HostFile};
@@ -20,6 +25,10 @@ use crate::errno::{Errno, SysResult};
 const ENTRIES_MAX: usize = 1 << 20;
 /// Bytes that a new directory or link is charged, as most file systems take them.
 const DIRECTORY_BYTES: u64 = 4096;
+
+/// Nanoseconds for which a directory's permission bits are good for walking through it: what the lookup of a path's component
+/// saw need not be asked again for the next one. The host checks its own permission at every step in any case.
+const BITS_MAX_AGE: Timestamp = 1_000_000;
 
 /// An inode, found by its name in a directory. It holds no descriptor of its own.
 #[derive(Debug)]
@@ -37,10 +46,17 @@ pub(super) struct HostInode {
     orphan: Mutex<Option<Arc<Dir>>>,
     /// What the lookup that made this inode saw: the first question is about that moment. Not of directories, which many share.
     fresh: Mutex<Option<FileStat>>,
+    /// Of a directory: its entries, while somebody lists them.
+    listing: Mutex<Option<Arc<Listing>>>,
+    /// Of a directory: its permission bits and when they were seen.
+    bits: Mutex<Option<(u32, Timestamp)>>,
     /// The descriptor that a new file was made with, until it is opened.
     made: Mutex<Option<File>>,
 }
 
+/// Entries with their cookies, ascending.
+type Listing = Vec<(u64, DirEntry)>;
+/// A directory, and a name in it.
 type Location = (Arc<HostInode>, Box<[u8]>);
 
 impl Drop for HostInode {
@@ -74,6 +90,8 @@ impl HostInode {
             handle: Mutex::default(),
             orphan: Mutex::default(),
             fresh: Mutex::default(),
+            listing: Mutex::default(),
+            bits: Mutex::default(),
             made: Mutex::default(),
         })
     }
@@ -88,16 +106,19 @@ impl HostInode {
             return Ok(inode);
         }
         self.shared.check_enter(stat)?;
-        let made = Self::build(&self.shared, stat, Some(location.clone()));
-        let interned = Arc::clone(&made);
-        let inode = self
-            .shared
-            .directories
-            .lock()
-            .get_or_insert(stat.id, || interned);
-        if !Arc::ptr_eq(&inode, &made) {
+        let known = self.shared.directories.lock().get(stat.id);
+        let inode = if let Some(inode) = known {
             inode.relocate(location);
-        }
+            inode
+        } else {
+            let made = Self::build(&self.shared, stat, Some(location));
+            let interned = Arc::clone(&made);
+            let mut directories = self.shared.directories.lock();
+            let inode = directories.get_or_insert(stat.id, || interned);
+            drop(directories);
+            inode
+        };
+        *inode.bits.lock() = Some((stat.stat.mode, now()));
         if stat.id.dev != self.shared.root_dev && os::shows_kernel(&*inode.dir()?)? {
             return Err(Errno::Access);
         }
@@ -136,7 +157,7 @@ impl HostInode {
     fn keep_handle(&self, dir: Dir) -> Arc<Dir> {
         let dir = Arc::new(dir);
         *self.handle.lock() = Arc::downgrade(&dir);
-        self.shared.options.descriptors.keep(&dir);
+        self.shared.keep(&dir);
         dir
     }
 
@@ -179,7 +200,7 @@ impl HostInode {
                         return Err(Errno::Stale);
                     }
                     *inode.handle.lock() = Arc::downgrade(&dir);
-                    self.shared.options.descriptors.keep(&dir);
+                    self.shared.keep(&dir);
                     break dir;
                 }
                 Some((parent, name)) => {
@@ -208,6 +229,33 @@ impl HostInode {
         Some((inode, dir))
     }
 
+    /// Reads all entries, ascending by cookie.
+    fn read_entries(&self) -> SysResult<Listing> {
+        let entries = os::read_directory(&*self.dir()?, ENTRIES_MAX)?;
+        let dev = self.id.dev;
+        let mut entries: Vec<_> = entries
+            .into_iter()
+            .map(|(name, ino, file_type)| {
+                let ino = self.shared.ino(HostId { dev, ino });
+                let cookie = name_cookie(&name);
+                let entry = DirEntry {
+                    name,
+                    ino,
+                    file_type,
+                };
+                (cookie, entry)
+            })
+            .collect();
+        entries.sort_unstable_by(|(one, a), (other, b)| (one, &a.name).cmp(&(other, &b.name)));
+        let mut previous = 0;
+        for (own, _) in &mut entries {
+            // Two names of one number, which takes billions of files, get neighbouring ones.
+            *own = (*own).max(previous + 1);
+            previous = *own;
+        }
+        Ok(entries)
+    }
+
     fn read_stat(&self) -> SysResult<FileStat> {
         if self.file_type == FileType::Directory {
             return os::stat_directory(&*self.dir()?).map(|host| self.guest_stat(&host));
@@ -220,18 +268,13 @@ impl HostInode {
         Ok(self.guest_stat(&host))
     }
 
-    fn account(&self, stored: u64) -> Arc<Account> {
-        let made = Account::new(&self.shared, self.id, stored);
-        self.shared.accounts.lock().get_or_insert(self.id, || made)
-    }
-
-    /// Gives back what an inode was charged whose last name was just removed.
-    fn release(&self, removed: &HostStat) {
+    /// Gives back what an inode was charged whose last name was just removed. The table of accounts is locked since before it was
+    /// looked at: whoever opens it now sees that it has no name.
+    fn release(&self, accounts: &Interned<HostId, Account>, removed: &HostStat) {
         if removed.stat.file_type == FileType::Directory {
             self.shared.quota().release(DIRECTORY_BYTES, 1);
         } else if removed.stat.nlink <= 1 {
-            let account = self.shared.accounts.lock().get(removed.id);
-            match account {
+            match accounts.get(removed.id) {
                 // Its contents live until it is closed.
                 Some(account) => account.abandon(),
                 None => self.shared.quota().release(removed.stored(), 0),
@@ -255,8 +298,21 @@ impl Inode for HostInode {
         Ok(self.file_type)
     }
 
+    fn permission_bits(&self) -> SysResult<u32> {
+        let seen = *self.bits.lock();
+        match seen {
+            Some((bits, at)) if now().saturating_sub(at) < BITS_MAX_AGE => Ok(bits),
+            _ => {
+                let bits = self.stat()?.mode;
+                *self.bits.lock() = Some((bits, now()));
+                Ok(bits)
+            }
+        }
+    }
+
     fn set_attributes(&self, _: &Writable<'_>, change: &SetAttributes) -> SysResult<()> {
         *self.fresh.lock() = None;
+        *self.bits.lock() = None;
         // The root has no name: it is opened as its own `.`, which a guest's name can never be.
         let Some((parent, name)) = self.location.lock().clone() else {
             let dir = self.dir()?;
@@ -287,12 +343,14 @@ impl Inode for HostInode {
             let (parent, name) = self.location()?;
             os::open_file(&*parent.dir()?, Name::new(&name)?, access)?
         };
+        let mut accounts = self.shared.accounts.lock();
         let host = os::stat_file(&file)?;
         if host.id != self.id || host.stat.file_type != FileType::Regular {
             // Another file took the name since it was looked up.
             return Err(Errno::Stale);
         }
-        let account = self.account(host.stored());
+        let account = accounts.get_or_insert(host.id, || Account::new(&self.shared, &host));
+        drop(accounts);
         Ok(Arc::new(HostFile::new(file, account, permit)))
     }
 
@@ -357,12 +415,13 @@ impl Inode for HostInode {
 
     fn unlink(&self, _: &Writable<'_>, name: Name<'_>) -> SysResult<()> {
         let dir = self.dir()?;
+        let accounts = self.shared.accounts.lock();
         let removed = os::stat(&dir, name)?;
         if removed.stat.file_type == FileType::Directory {
             return Err(Errno::IsDirectory);
         }
         os::unlink(&dir, name)?;
-        self.release(&removed);
+        self.release(&accounts, &removed);
         Ok(())
     }
 
@@ -375,7 +434,7 @@ impl Inode for HostInode {
         let held = self.before_removal(&removed);
         os::remove_directory(&dir, name)?;
         orphaned(held);
-        self.release(&removed);
+        self.release(&self.shared.accounts.lock(), &removed);
         Ok(())
     }
 
@@ -395,6 +454,7 @@ impl Inode for HostInode {
             return Err(Errno::CrossDevice);
         }
         let (from_dir, to_dir) = (self.dir()?, target.dir()?);
+        let accounts = self.shared.accounts.lock();
         let old = os::stat(&from_dir, from)?;
         let new = match os::stat(&to_dir, to) {
             Ok(new) => Some(new),
@@ -417,7 +477,7 @@ impl Inode for HostInode {
                 self.shared.note_location(new.id, place(self, from));
             } else {
                 orphaned(held);
-                self.release(&new);
+                self.release(&accounts, &new);
             }
         }
         Ok(())
@@ -435,42 +495,33 @@ impl Inode for HostInode {
         }
     }
 
-    /// A cookie is a number made of the name, and entries are listed in its order: whatever comes and goes, those that stay are told
-    /// once, without keeping anything between two calls.
+    /// A cookie is a number made of the name, and entries are listed in its order: whatever comes and goes, those that stay are
+    /// told once. So a listing that was read for one call is as good for the next, whoever makes it; it is kept until one is
+    /// told to its end.
     fn read_directory(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
-        let entries = os::read_directory(&*self.dir()?, ENTRIES_MAX)?;
-        let mut entries: Vec<_> = entries
-            .into_iter()
-            .map(|(name, ino, file_type)| {
-                let ino = self.shared.ino(HostId {
-                    dev: self.id.dev,
-                    ino,
-                });
-                (
-                    name_cookie(&name),
-                    DirEntry {
-                        name,
-                        ino,
-                        file_type,
-                    },
-                )
-            })
-            .collect();
-        entries.sort_unstable_by(|(one, a), (other, b)| (one, &a.name).cmp(&(other, &b.name)));
-        let mut previous = 0;
-        for (own, _) in &mut entries {
-            // Two names of one number, which takes billions of files, get neighbouring ones.
-            *own = (*own).max(previous + 1);
-            previous = *own;
-        }
+        let kept = if cookie == 0 {
+            None
+        } else {
+            self.listing.lock().clone()
+        };
+        let entries = match kept {
+            Some(entries) => entries,
+            None => Arc::new(self.read_entries()?),
+        };
         let start = entries.partition_point(|&(own, _)| own <= cookie);
-        entries.drain(..start);
-        entries.truncate(max);
-        Ok(entries)
+        let rest = entries.get(start..).unwrap_or_default();
+        let told: Vec<_> = rest.iter().take(max).cloned().collect();
+        let unfinished = told.len() < rest.len();
+        let previous = std::mem::replace(&mut *self.listing.lock(), unfinished.then_some(entries));
+        drop(previous);
+        Ok(told)
     }
 
-    fn lists_whole(&self) -> bool {
-        true
+    fn sync(&self) -> SysResult<()> {
+        match self.file_type {
+            FileType::Directory => os::sync_directory(&*self.dir()?),
+            _ => Ok(()),
+        }
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -4,6 +4,9 @@
 //! methods are not used for the steps themselves: they resolve whole paths, which takes two to four host calls for a single
 //! name, and they lack permission-preserving opens, `renameat2`, `utimensat` without following, and appending writes. What
 //! is different on macOS is in here, too.
+//!
+//! SECURITY[SB-FS-001]: a link that is swapped in while a path is walked leads nowhere, because no call here follows one.
+//! SECURITY[SB-FS-008]: no set-user-id, set-group-id or sticky bit reaches the host.
 
 use cap_std::fs::{Dir, File};
 use rustix::fs::{
@@ -368,6 +371,12 @@ pub(super) fn sync(file: &File, scope: SyncScope) -> SysResult<()> {
         SyncScope::Data => retry(|| rustix::fs::fdatasync(file)),
         _ => retry(|| rustix::fs::fsync(file)),
     }
+}
+
+/// Makes a directory's entries durable.
+pub(super) fn sync_directory(dir: &Dir) -> SysResult<()> {
+    let fd = open_itself(dir)?;
+    retry(|| rustix::fs::fsync(&fd))
 }
 
 /// Makes a whole file system durable.

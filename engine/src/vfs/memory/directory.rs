@@ -12,8 +12,8 @@ use crate::errno::{Errno, SysResult};
 
 /// Where the cookies of entries without a place in the lower directory begin: lower ones are below.
 const UPPER_COOKIES: u64 = 1 << 62;
-/// Names of a lower directory that are remembered before the dead ones among them are swept out.
-const CACHED_MIN: usize = 64;
+/// Unchanged files of a lower directory that are kept although nobody holds them: programs that are started again and again.
+const CACHED_MIN: usize = 16;
 
 /// Entries by name and by age.
 #[derive(Debug)]
@@ -41,8 +41,8 @@ pub(super) struct Lower {
     inode: Arc<dyn Inode>,
     /// Names of it that were removed or renamed.
     hidden: HashSet<Arc<[u8]>>,
-    /// Unchanged files of it that somebody may hold, so that each is one inode.
-    cached: HashMap<Arc<[u8]>, Weak<Node>>,
+    /// Unchanged files of it that somebody holds, so that each is one inode, and a few that nobody does.
+    cached: HashMap<Arc<[u8]>, Arc<Node>>,
     sweep_at: usize,
 }
 
@@ -58,10 +58,10 @@ impl Lower {
 
     fn cache(&mut self, name: &[u8], node: &Arc<Node>) {
         if self.cached.len() >= self.sweep_at {
-            self.cached.retain(|_, node| node.strong_count() > 0);
+            self.cached.retain(|_, node| Arc::strong_count(node) > 1);
             self.sweep_at = (2 * self.cached.len()).max(CACHED_MIN);
         }
-        self.cached.insert(name.into(), Arc::downgrade(node));
+        self.cached.insert(name.into(), Arc::clone(node));
     }
 }
 
@@ -98,7 +98,7 @@ impl Directory {
         if let Some(entry) = self.entries.get(name) {
             return Some(Arc::clone(&entry.node));
         }
-        self.lower.as_ref()?.cached.get(name)?.upgrade()
+        self.lower.as_ref()?.cached.get(name).cloned()
     }
 
     /// Whether a name that is not [`Directory::present`] may still be found in the lower directory.
@@ -148,7 +148,7 @@ impl Directory {
         if !lower
             .cached
             .get(name)
-            .is_some_and(|cached| std::ptr::eq(cached.as_ptr(), &raw const **node))
+            .is_some_and(|cached| Arc::ptr_eq(cached, node))
         {
             return false;
         }

@@ -71,6 +71,7 @@ impl Node {
                 1,
                 mode,
                 Kind::Directory(RwLock::new(directory)),
+                [now(); 3],
             )
         })
     }
@@ -109,7 +110,8 @@ impl Node {
             other => Kind::Lower(other),
         };
         Ok(Arc::new_cyclic(|this| {
-            let mut node = Self::build(this.clone(), shared, stat.ino, stat.mode, kind);
+            let times = [stat.atime, stat.mtime, stat.ctime];
+            let mut node = Self::build(this.clone(), shared, stat.ino, stat.mode, kind, times);
             node.below = Some(Below {
                 inode,
                 pinned: AtomicBool::new(found.is_none()),
@@ -117,15 +119,18 @@ impl Node {
                 unchanged: AtomicBool::new(true),
             });
             node.nlink = AtomicU64::new(stat.nlink);
-            node.atime = AtomicI64::new(stat.atime);
-            node.mtime = AtomicI64::new(stat.mtime);
-            node.ctime = AtomicI64::new(stat.ctime);
             node
         }))
     }
 
-    fn build(this: Weak<Self>, shared: &Arc<Shared>, ino: u64, mode: u32, kind: Kind) -> Self {
-        let now = now();
+    fn build(
+        this: Weak<Self>,
+        shared: &Arc<Shared>,
+        ino: u64,
+        mode: u32,
+        kind: Kind,
+        [atime, mtime, ctime]: [Timestamp; 3],
+    ) -> Self {
         let nlink = if matches!(kind, Kind::Directory(_)) {
             2
         } else {
@@ -137,9 +142,9 @@ impl Node {
             ino,
             mode: AtomicU32::new(mode & 0o7777),
             nlink: AtomicU64::new(nlink),
-            atime: AtomicI64::new(now),
-            mtime: AtomicI64::new(now),
-            ctime: AtomicI64::new(now),
+            atime: AtomicI64::new(atime),
+            mtime: AtomicI64::new(mtime),
+            ctime: AtomicI64::new(ctime),
             charged_files: 0,
             below: None,
             kind,
@@ -347,6 +352,10 @@ impl Inode for Node {
         Ok(self.kind_type())
     }
 
+    fn permission_bits(&self) -> SysResult<u32> {
+        Ok(self.mode.load(Ordering::Relaxed))
+    }
+
     fn set_attributes(&self, _: &Writable<'_>, change: &SetAttributes) -> SysResult<()> {
         self.pin();
         if let Some(mode) = change.mode {
@@ -408,7 +417,7 @@ impl Inode for Node {
         self.shared.quota.reserve(bytes, 1)?.keep();
         let node = Arc::new_cyclic(|this| {
             let ino = self.shared.new_ino();
-            let mut node = Self::build(this.clone(), &self.shared, ino, mode, kind);
+            let mut node = Self::build(this.clone(), &self.shared, ino, mode, kind, [now(); 3]);
             node.charged_files = 1;
             node
         });

@@ -6,16 +6,17 @@
 use std::sync::Arc;
 
 use super::super::path::{self, Name};
+use super::super::place::{Here, Place};
 use super::super::resolve::{Ending, Last, Target};
 use super::super::{
-    Access, At, Confine, FileType, Follow, Inode, Namespace, NewInode, Place, RenameFlags,
-    Writable, permission,
+    Access, At, Confine, FileType, Follow, Inode, Namespace, NewInode, RenameFlags, Writable,
+    permission,
 };
 use crate::errno::{Errno, SysResult};
 
 /// A name that was free when it was looked up.
 struct Free {
-    directory: Place,
+    directory: Here,
     name: Box<[u8]>,
 }
 
@@ -94,7 +95,7 @@ impl Namespace {
             return Err(Errno::IsDirectory);
         };
         Writable::of_open_file(&directory.mount)?;
-        let name = Name::new(&name)?;
+        let name = directory.name(&name)?;
         let is_directory = directory.inode.lookup(name)?.file_type()? == FileType::Directory;
         if slash {
             return Err(if is_directory {
@@ -124,7 +125,7 @@ impl Namespace {
             Last::Name(name) => name,
         };
         Writable::of_open_file(&directory.mount)?;
-        let name = Name::new(&name)?;
+        let name = directory.name(&name)?;
         let inode = directory.inode.lookup(name)?;
         let writable = Writable::of_entries(&directory.mount, &*directory.inode)?;
         if inode.file_type()? != FileType::Directory {
@@ -134,7 +135,6 @@ impl Namespace {
             return Err(Errno::Busy);
         }
         directory.inode.remove_directory(&writable, name)?;
-        self.moves.removed(&directory.mount, &*inode);
         Ok(())
     }
 
@@ -144,9 +144,9 @@ impl Namespace {
         if flags.contains(RenameFlags::NO_REPLACE | RenameFlags::EXCHANGE) {
             return Err(Errno::Invalid);
         }
-        let walk = &mut self.walk(&from);
+        let (mut walk, mut to_walk) = (self.walk(&from), self.walk(&to));
         let from = walk.parent(from.path)?;
-        let to = self.walk(&to).parent(to.path)?;
+        let to = to_walk.parent(to.path)?;
         if !Arc::ptr_eq(&from.directory.mount, &to.directory.mount) {
             return Err(Errno::CrossDevice);
         }
@@ -162,17 +162,30 @@ impl Namespace {
             });
         };
         Writable::of_open_file(&from.directory.mount)?;
-        let old_name = Name::new(old_name)?;
+        let old_name = from.directory.name(old_name)?;
         let old = Entry::of(from.directory.inode.lookup(old_name)?)?;
-        let new_name = Name::new(new_name)?;
+        let new_name = to.directory.name(new_name)?;
         let new = match to.directory.inode.lookup(new_name) {
             Ok(_) if flags.contains(RenameFlags::NO_REPLACE) => return Err(Errno::Exists),
             Ok(inode) => Some(Entry::of(inode)?),
-            Err(Errno::NotFound) if !flags.contains(RenameFlags::EXCHANGE) => None,
+            Err(Errno::NotFound)
+                if !flags.contains(RenameFlags::EXCHANGE) && !to.directory.is_removed()? =>
+            {
+                None
+            }
             Err(error) => return Err(error),
         };
         let exchange = flags.contains(RenameFlags::EXCHANGE);
-        check_shape((&from, &old), (&to, new.as_ref()), exchange)?;
+        check_slashes((&from, &old), (&to, new.as_ref()), exchange)?;
+        let moves = old.is_directory || new.as_ref().is_some_and(|new| new.is_directory);
+        let places = if moves {
+            Some((walk.place()?, to_walk.place()?))
+        } else {
+            None
+        };
+        if let Some((from, to)) = &places {
+            check_shape((from, &old), (to, new.as_ref()), exchange)?;
+        }
         if new.as_ref().is_some_and(|new| new.ino == old.ino) {
             return Ok(());
         }
@@ -190,35 +203,20 @@ impl Namespace {
                 return Err(Errno::Busy);
             }
         }
+        let _moving = moves.then(|| self.moving.lock());
         let to_inode = &to.directory.inode;
         from.directory
             .inode
             .rename(&writable, old_name, to_inode, new_name, flags)?;
-        self.note_moves(
-            (&from.directory, old_name, &old),
-            (&to.directory, new_name, new.as_ref()),
-            exchange,
-        );
-        Ok(())
-    }
-
-    /// Tells the table of moved directories what a rename did.
-    fn note_moves(
-        &self,
-        (from, old_name, old): (&Place, Name<'_>, &Entry),
-        (to, new_name, new): (&Place, Name<'_>, Option<&Entry>),
-        exchange: bool,
-    ) {
-        if let Some(new) = new.filter(|new| new.is_directory) {
-            if exchange {
-                self.moves.moved(&from.mount, &*new.inode, from, old_name);
-            } else {
-                self.moves.removed(&to.mount, &*new.inode);
+        if let Some((from, to)) = &places {
+            if old.is_directory {
+                self.parents.moved(old.ino, to, new_name);
+            }
+            if let Some(new) = new.filter(|new| exchange && new.is_directory) {
+                self.parents.moved(new.ino, from, old_name);
             }
         }
-        if old.is_directory {
-            self.moves.moved(&to.mount, &*old.inode, to, new_name);
-        }
+        Ok(())
     }
 
     /// Resolves to a name that is free for a new inode of this type.
@@ -231,11 +229,13 @@ impl Namespace {
         let Last::Name(name) = last else {
             return Err(Errno::Exists);
         };
-        match directory.inode.lookup(Name::new(&name)?) {
+        match directory.lookup(&name) {
             Ok(_) => Err(Errno::Exists),
             Err(Errno::NotFound) if slash && file_type != FileType::Directory => {
                 Err(Errno::NotFound)
             }
+            // Nothing can be made in a directory that was removed.
+            Err(Errno::NotFound) if directory.is_removed()? => Err(Errno::NotFound),
             Err(Errno::NotFound) => {
                 Writable::of_open_file(&directory.mount)?;
                 Ok(Free { directory, name })
@@ -271,25 +271,34 @@ impl Entry {
     }
 }
 
-/// What slashes and the tree's shape forbid.
-fn check_shape(
+/// Slashes behind a name ask for a directory.
+fn check_slashes(
     (from, old): (&Ending, &Entry),
     (to, new): (&Ending, Option<&Entry>),
     exchange: bool,
 ) -> SysResult<()> {
-    let dev = from.directory.mount.dev();
     if exchange && to.slash && new.is_some_and(|new| !new.is_directory) {
         return Err(Errno::NotDirectory);
     }
     if !old.is_directory && (from.slash || (to.slash && !exchange)) {
         return Err(Errno::NotDirectory);
     }
-    if old.is_directory && to.directory.is_within(dev, old.ino)? {
+    Ok(())
+}
+
+/// A directory does not move into itself, nor takes the place of one that it is in.
+fn check_shape(
+    (from, old): (&Place, &Entry),
+    (to, new): (&Place, Option<&Entry>),
+    exchange: bool,
+) -> SysResult<()> {
+    let dev = from.mount.dev();
+    if old.is_directory && to.is_within(dev, old.ino)? {
         return Err(Errno::Invalid);
     }
     if let Some(new) = new
         && new.is_directory
-        && from.directory.is_within(dev, new.ino)?
+        && from.is_within(dev, new.ino)?
     {
         return Err(if exchange {
             Errno::Invalid

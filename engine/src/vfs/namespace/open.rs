@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use super::super::path::Name;
+use super::super::place::Here;
 use super::super::resolve::{Last, Lead, Walk};
 use super::super::{
-    Access, AccessMode, At, FileType, Inode, Namespace, NewInode, OpenFlags, Opened, Place,
-    Writable, permission,
+    Access, AccessMode, At, FileType, Inode, Namespace, NewInode, OpenFlags, Opened, Writable,
+    permission,
 };
 use crate::errno::{Errno, SysResult};
 
@@ -37,10 +38,10 @@ impl Namespace {
         let mut races = 0_u32;
         loop {
             let bytes = match &ending.last {
-                Last::Root | Last::Dot => return open_directory(walk.place(), access, flags),
+                Last::Root | Last::Dot => return open_directory(&walk, access, flags),
                 Last::DotDot => {
                     walk.up()?;
-                    return open_directory(walk.place(), access, flags);
+                    return open_directory(&walk, access, flags);
                 }
                 Last::Name(bytes) => bytes,
             };
@@ -48,10 +49,10 @@ impl Namespace {
             if create && ending.slash {
                 return Err(Errno::IsDirectory);
             }
-            let name = Name::new(bytes)?;
+            let name = ending.directory.name(bytes)?;
             let inode = match ending.directory.inode.lookup(name) {
                 Err(Errno::NotFound) if create => {
-                    match make_file(&ending.directory, name, access, mode) {
+                    match make_file(&walk, name, access, mode) {
                         // Somebody else made it since the lookup.
                         Err(Errno::Exists)
                             if !flags.contains(OpenFlags::EXCLUSIVE) && races < RACES_MAX =>
@@ -81,12 +82,12 @@ impl Namespace {
             }
             if file_type == FileType::Directory {
                 walk.down(inode, bytes)?;
-                return open_directory(walk.place(), access, flags);
+                return open_directory(&walk, access, flags);
             }
             if ending.slash || flags.contains(OpenFlags::DIRECTORY) {
                 return Err(Errno::NotDirectory);
             }
-            match open_existing(&ending.directory, name, inode, file_type, access, flags) {
+            match open_existing(&walk, name, inode, file_type, access, flags) {
                 // A host's file that went away, or was replaced, between two calls of ours.
                 Err(Errno::NotFound) if create && races < RACES_MAX => races += 1,
                 Err(Errno::Stale) if races < RACES_MAX => races += 1,
@@ -96,7 +97,7 @@ impl Namespace {
     }
 }
 
-fn open_directory(place: &Place, access: AccessMode, flags: OpenFlags) -> SysResult<Opened> {
+fn open_directory(walk: &Walk<'_>, access: AccessMode, flags: OpenFlags) -> SysResult<Opened> {
     if flags.contains(OpenFlags::CREATE) {
         let exclusive = flags.contains(OpenFlags::EXCLUSIVE);
         return Err(if exclusive {
@@ -108,16 +109,12 @@ fn open_directory(place: &Place, access: AccessMode, flags: OpenFlags) -> SysRes
     if access.writes() || flags.contains(OpenFlags::TRUNCATE) {
         return Err(Errno::IsDirectory);
     }
-    permission::check(&place.inode.stat()?, Access::READ)?;
-    Ok(Opened::Directory(place.clone()))
+    permission::check(&walk.here().inode.stat()?, Access::READ)?;
+    Ok(Opened::Directory(walk.place()?))
 }
 
-fn make_file(
-    directory: &Place,
-    name: Name<'_>,
-    access: AccessMode,
-    mode: u32,
-) -> SysResult<Opened> {
+fn make_file(walk: &Walk<'_>, name: Name<'_>, access: AccessMode, mode: u32) -> SysResult<Opened> {
+    let directory = walk.here();
     let writable = Writable::of_entries(&directory.mount, &*directory.inode)?;
     let inode = directory
         .inode
@@ -129,12 +126,12 @@ fn make_file(
         file,
         inode,
         mount,
-        path: directory.path_of(name),
+        path: walk.path_of(name.as_bytes()),
     })
 }
 
 fn open_existing(
-    directory: &Place,
+    walk: &Walk<'_>,
     name: Name<'_>,
     inode: Arc<dyn Inode>,
     file_type: FileType,
@@ -144,7 +141,7 @@ fn open_existing(
     if file_type == FileType::Symlink {
         return Err(Errno::Loop);
     }
-    let mount = Arc::clone(&directory.mount);
+    let mount = Arc::clone(&walk.here().mount);
     let truncate = flags.contains(OpenFlags::TRUNCATE) && file_type == FileType::Regular;
     let stat = inode.stat()?;
     let truncating = if truncate {
@@ -159,7 +156,7 @@ fn open_existing(
             return Ok(Opened::Fifo {
                 inode,
                 mount,
-                path: directory.path_of(name),
+                path: walk.path_of(name.as_bytes()),
             });
         }
         FileType::Regular if access.writes() => {
@@ -181,13 +178,13 @@ fn open_existing(
         file,
         inode,
         mount,
-        path: directory.path_of(name),
+        path: walk.path_of(name.as_bytes()),
     })
 }
 
 impl Walk<'_> {
     /// Whether something is mounted on this directory.
-    pub(super) fn is_mount_point(&self, directory: &Place, inode: &dyn Inode) -> SysResult<bool> {
+    pub(super) fn is_mount_point(&self, directory: &Here, inode: &dyn Inode) -> SysResult<bool> {
         self.mounts().covers(&directory.mount, inode)
     }
 }

@@ -41,17 +41,28 @@ impl Agent {
         let shown = server.display();
         let mut command = tokio::process::Command::new(server);
         command.arg("mcp");
-        let transport = TokioChildProcess::new(command)
-            .map_err(|error| format!("step “start the server”: `{shown} mcp` cannot be started: {error}"))?;
-        let client = ().serve(transport).await.map_err(|error| {
-            format!("step “start the server”: `{shown} mcp` did not answer as an MCP server: {error}")
+        let transport = TokioChildProcess::new(command).map_err(|error| {
+            format!("step “start the server”: `{shown} mcp` cannot be started: {error}")
         })?;
-        let mut agent = Self { client, printer, step: String::new(), checks: 0 };
+        let client = ().serve(transport).await.map_err(|error| {
+            format!(
+                "step “start the server”: `{shown} mcp` did not answer as an MCP server: {error}"
+            )
+        })?;
+        let mut agent = Self {
+            client,
+            printer,
+            step: String::new(),
+            checks: 0,
+        };
         agent.begin("start the server");
         if let Some(info) = agent.client.peer_info()
             && let Some(server) = &info.server_info
         {
-            agent.show(&format!("{} {}, MCP {}", server.name, server.version, info.protocol_version));
+            agent.show(&format!(
+                "{} {}, MCP {}",
+                server.name, server.version, info.protocol_version
+            ));
         }
         Ok(agent)
     }
@@ -77,13 +88,15 @@ impl Agent {
     pub(super) fn begin(&mut self, step: &str) {
         step.clone_into(&mut self.step);
         self.printer.line("");
-        self.printer.line(&self.printer.styled(Style::Bold, &format!("■ {step}")));
+        self.printer
+            .line(&self.printer.styled(Style::Bold, &format!("■ {step}")));
     }
 
     fn show(&self, text: &str) {
         let lines = text.lines().count();
         for line in text.lines().take(ANSWER_LINES) {
-            self.printer.line(&format!("  │ {}", shown_line(line.as_bytes(), LINE_CHARS)));
+            self.printer
+                .line(&format!("  │ {}", shown_line(line.as_bytes(), LINE_CHARS)));
         }
         if lines > ANSWER_LINES {
             let text = format!("  │ … {} more lines", lines - ANSWER_LINES);
@@ -93,20 +106,37 @@ impl Agent {
 
     /// The names of the server's tools.
     pub(super) async fn tools(&self) -> Result<Vec<String>, String> {
-        let tools = self.client.list_all_tools().await.map_err(|error| error.to_string())?;
+        let tools = self
+            .client
+            .list_all_tools()
+            .await
+            .map_err(|error| error.to_string())?;
         for tool in &tools {
             let description = tool.description.as_deref().unwrap_or_default();
-            let first = description.split_inclusive(['.', ';']).next().unwrap_or_default();
+            let first = description
+                .split_inclusive(['.', ';'])
+                .next()
+                .unwrap_or_default();
             self.show(&format!("{:11} {first}", tool.name));
         }
-        Ok(tools.into_iter().map(|tool| tool.name.into_owned()).collect())
+        Ok(tools
+            .into_iter()
+            .map(|tool| tool.name.into_owned())
+            .collect())
     }
 
     /// Calls a tool. `arguments` is an object.
-    pub(super) async fn call(&self, tool: &'static str, arguments: Value) -> Result<Answer, String> {
-        let Value::Object(arguments) = arguments else { return Err("arguments are no object".into()) };
+    pub(super) async fn call(
+        &self,
+        tool: &'static str,
+        arguments: Value,
+    ) -> Result<Answer, String> {
+        let Value::Object(arguments) = arguments else {
+            return Err("arguments are no object".into());
+        };
         let call = self.printer.styled(Style::Bold, &format!("▶ {tool}"));
-        self.printer.line(&format!("  {call} {}", summary(&arguments)));
+        self.printer
+            .line(&format!("  {call} {}", summary(&arguments)));
         let started = Instant::now();
         let request = CallToolRequestParams::new(tool).with_arguments(arguments);
         let result = tokio::time::timeout(ANSWER_TIME, self.client.call_tool(request)).await;
@@ -120,7 +150,11 @@ impl Agent {
             .collect();
         let text = texts.join("\n");
         self.show(&text);
-        Ok(Answer { text, is_error: result.is_error == Some(true), took: started.elapsed() })
+        Ok(Answer {
+            text,
+            is_error: result.is_error == Some(true),
+            took: started.elapsed(),
+        })
     }
 
     /// Checks something; `what` says what should be.
@@ -129,7 +163,8 @@ impl Agent {
             return Err(format!("expected {what}"));
         }
         self.checks += 1;
-        self.printer.line(&self.printer.styled(Style::Good, &format!("  ✓ {what}")));
+        self.printer
+            .line(&self.printer.styled(Style::Good, &format!("  ✓ {what}")));
         Ok(())
     }
 }
@@ -140,7 +175,11 @@ fn summary(arguments: &JsonObject) -> String {
         .iter()
         .map(|(name, value)| match value {
             Value::String(text) if text.len() > 300 => {
-                format!("{name}=<{} lines, {} bytes>", newlines(text.as_bytes()), grouped(text.len() as u64))
+                format!(
+                    "{name}=<{} lines, {} bytes>",
+                    newlines(text.as_bytes()),
+                    grouped(text.len() as u64)
+                )
             }
             Value::String(text) if text.contains('\n') => format!("{name}=⏎\n{}", indented(text)),
             Value::String(text) => format!("{name}={text}"),
@@ -167,7 +206,9 @@ mod tests {
             Value::Object(arguments) => arguments,
             _ => JsonObject::new(),
         };
-        let shown = summary(&arguments(json!({"path": "a", "content": "x\n".repeat(1000), "n": 1})));
+        let shown = summary(&arguments(
+            json!({"path": "a", "content": "x\n".repeat(1000), "n": 1}),
+        ));
         assert_eq!(shown, "path=a  content=<1000 lines, 2,000 bytes>  n=1");
     }
 }

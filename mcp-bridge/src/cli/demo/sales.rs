@@ -31,7 +31,10 @@ impl Sales {
             .map(|id| Sale {
                 id,
                 // Not all regions equally often, so that their order is no accident.
-                region: REGIONS.get(random(5).min(random(5)) as usize).copied().unwrap_or("north"),
+                region: REGIONS
+                    .get(random(5).min(random(5)) as usize)
+                    .copied()
+                    .unwrap_or("north"),
                 amount: 1 + random(999),
                 paid: random(10) > 0,
             })
@@ -56,14 +59,21 @@ impl Sales {
         for sale in self.0.iter().filter(|sale| sale.paid) {
             *counts.entry(sale.region).or_default() += 1;
         }
-        let mut counts: Vec<_> = counts.into_iter().map(|(region, count)| (count, region)).collect();
+        let mut counts: Vec<_> = counts
+            .into_iter()
+            .map(|(region, count)| (count, region))
+            .collect();
         counts.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         counts
     }
 
     /// What was paid in a region.
     pub(super) fn total(&self, region: &str) -> u32 {
-        self.0.iter().filter(|sale| sale.paid && sale.region == region).map(|sale| sale.amount).sum()
+        self.0
+            .iter()
+            .filter(|sale| sale.paid && sale.region == region)
+            .map(|sale| sale.amount)
+            .sum()
     }
 }
 
@@ -76,8 +86,12 @@ mod tests {
         let sales = Sales::new(3000);
         let csv = sales.csv();
         assert_eq!(csv.lines().count(), 3001);
-        let north = csv.lines().filter(|line| line.contains(",north,") && line.ends_with(",paid"));
-        let amounts = north.clone().filter_map(|line| line.split(',').nth(2)?.parse::<u32>().ok());
+        let north = csv
+            .lines()
+            .filter(|line| line.contains(",north,") && line.ends_with(",paid"));
+        let amounts = north
+            .clone()
+            .filter_map(|line| line.split(',').nth(2)?.parse::<u32>().ok());
         assert_eq!(sales.total("north"), amounts.sum::<u32>());
         let counts = sales.paid_by_region();
         assert_eq!(counts.len(), REGIONS.len());

@@ -94,7 +94,8 @@ struct Chmod {
 }
 
 fn run(args: Vec<OsString>) -> Outcome {
-    let (mut report, mut quiet, mut recursive, mut preserve_root) = (Report::Nothing, false, false, false);
+    let (mut report, mut quiet, mut recursive, mut preserve_root) =
+        (Report::Nothing, false, false, false);
     let (mut reference, mut option_mode) = (None, Vec::new());
     let mut parser = TOOL.parse(args);
     while let Some((option, value)) = parser.next()? {
@@ -129,8 +130,17 @@ fn run(args: Vec<OsString>) -> Outcome {
     };
     let umask = process::umask().unwrap_or(0);
     let out = Output::new();
-    let mut chmod =
-        Chmod { mode, from_option, umask, report, quiet, recursive, preserve_root, out, failed: false };
+    let mut chmod = Chmod {
+        mode,
+        from_option,
+        umask,
+        report,
+        quiet,
+        recursive,
+        preserve_root,
+        out,
+        failed: false,
+    };
     for path in operands {
         chmod.operand(path);
     }
@@ -141,7 +151,10 @@ fn run(args: Vec<OsString>) -> Outcome {
 fn reference_mode(path: &[u8]) -> Result<Mode, Stop> {
     match file::stat(path, Follow::Follow) {
         Ok(stat) => Ok(Mode::exactly(stat.permissions())),
-        Err(errno) => Err(TOOL.fail(1, format!("failed to get attributes of {}: {errno}", quote(path)))),
+        Err(errno) => Err(TOOL.fail(
+            1,
+            format!("failed to get attributes of {}: {errno}", quote(path)),
+        )),
     }
 }
 
@@ -172,7 +185,10 @@ impl Chmod {
     fn operand(&mut self, path: Vec<u8>) {
         if self.recursive && self.preserve_root && is_root(&path) {
             self.failed = true;
-            TOOL.warn(format!("it is dangerous to operate recursively on {}", quote(&path)));
+            TOOL.warn(format!(
+                "it is dangerous to operate recursively on {}",
+                quote(&path)
+            ));
             TOOL.warn("use --no-preserve-root to override this failsafe");
             return;
         }
@@ -185,10 +201,15 @@ impl Chmod {
             match file::read_dir(&path) {
                 Ok(entries) => {
                     let slash: &[u8] = if path.ends_with(b"/") { b"" } else { b"/" };
-                    let below = entries.iter().rev().map(|entry| [&path, slash, &entry.name].concat());
+                    let below = entries
+                        .iter()
+                        .rev()
+                        .map(|entry| [&path, slash, &entry.name].concat());
                     waiting.extend(below.map(|path| (path, Follow::NoFollow)));
                 }
-                Err(errno) => self.fail(&format!("cannot read directory {}: {errno}", quote(&path))),
+                Err(errno) => {
+                    self.fail(&format!("cannot read directory {}: {errno}", quote(&path)));
+                }
             }
         }
     }
@@ -214,11 +235,17 @@ impl Chmod {
         };
         if stat.file_type() == FileType::Symlink {
             if self.report == Report::Everything {
-                self.say(&format!("neither symbolic link {} nor referent has been changed\n", quote(path)));
+                self.say(&format!(
+                    "neither symbolic link {} nor referent has been changed\n",
+                    quote(path)
+                ));
             }
             return false;
         }
-        let (old, new) = (stat.permissions(), self.mode.apply(stat.mode, stat.is_dir(), self.umask));
+        let (old, new) = (
+            stat.permissions(),
+            self.mode.apply(stat.mode, stat.is_dir(), self.umask),
+        );
         let result = file::set_mode(path, new);
         if let Err(errno) = result {
             self.fail(&format!("changing permissions of {}: {errno}", quote(path)));
@@ -229,7 +256,10 @@ impl Chmod {
             if new & !unmasked != 0 {
                 let (is, not) = (mode::permissions(new), mode::permissions(unmasked));
                 self.out.flush();
-                TOOL.warn(format!("{}: new permissions are {is}, not {not}", String::from_utf8_lossy(path)));
+                TOOL.warn(format!(
+                    "{}: new permissions are {is}, not {not}",
+                    String::from_utf8_lossy(path)
+                ));
                 self.failed = true;
             }
         }
@@ -248,9 +278,13 @@ impl Chmod {
         let name = quote(path);
         let (was, is) = (mode::permissions(old), mode::permissions(new));
         let text = match (done, old == new) {
-            (false, _) => format!("failed to change mode of {name} from {old:04o} ({was}) to {new:04o} ({is})\n"),
+            (false, _) => format!(
+                "failed to change mode of {name} from {old:04o} ({was}) to {new:04o} ({is})\n"
+            ),
             (true, true) => format!("mode of {name} retained as {old:04o} ({was})\n"),
-            (true, false) => format!("mode of {name} changed from {old:04o} ({was}) to {new:04o} ({is})\n"),
+            (true, false) => {
+                format!("mode of {name} changed from {old:04o} ({was}) to {new:04o} ({is})\n")
+            }
         };
         self.say(&text);
     }
@@ -261,7 +295,10 @@ impl Chmod {
 }
 
 fn is_root(path: &[u8]) -> bool {
-    match (file::stat(path, Follow::Follow), file::stat(b"/", Follow::Follow)) {
+    match (
+        file::stat(path, Follow::Follow),
+        file::stat(b"/", Follow::Follow),
+    ) {
         (Ok(stat), Ok(root)) => stat.same_file(&root),
         _ => false,
     }

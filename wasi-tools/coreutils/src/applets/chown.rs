@@ -1,6 +1,6 @@
 //! `chown` and `chgrp`: set owners. A sandbox has one user, so that only its own ids can be set.
 
-use std::ffi::OsString;
+use std::{collections::HashSet, ffi::OsString};
 
 use sandbar_guest::{
     Errno,
@@ -55,7 +55,9 @@ macro_rules! help {
 
 static CHOWN: Tool = Tool {
     name: "chown",
-    help: help!("Usage: chown [OPTION]... [OWNER][:[GROUP]] FILE...\nSets the owner and group of each FILE.\n"),
+    help: help!(
+        "Usage: chown [OPTION]... [OWNER][:[GROUP]] FILE...\nSets the owner and group of each FILE.\n"
+    ),
     options: OPTIONS,
     order: Order::Any,
     usage_status: 1,
@@ -101,6 +103,12 @@ enum Links {
     Given,
     All,
     None,
+}
+
+/// A step of a walk through directories.
+enum Step {
+    Enter(Vec<u8>, Follow),
+    Leave(Vec<u8>, Follow, Stat),
 }
 
 struct Chown {
@@ -151,12 +159,21 @@ fn run(tool: &'static Tool, args: Vec<OsString>) -> Outcome {
     let mut operands = parser.operands();
     chown.owners = match reference {
         Some(path) => {
-            let stat = file::stat(&path, Follow::Follow)
-                .map_err(|errno| tool.fail(1, format!("failed to get attributes of {}: {errno}", quote(&path))))?;
+            let stat = file::stat(&path, Follow::Follow).map_err(|errno| {
+                tool.fail(
+                    1,
+                    format!("failed to get attributes of {}: {errno}", quote(&path)),
+                )
+            })?;
             let uid = (tool.name == "chown").then_some(stat.uid);
             let user = uid.map(|uid| users::user_name(uid).unwrap_or_else(|| uid.to_string()));
             let group = users::group_name(stat.gid).unwrap_or_else(|| stat.gid.to_string());
-            Owners { uid, gid: Some(stat.gid), user, group: Some(group) }
+            Owners {
+                uid,
+                gid: Some(stat.gid),
+                user,
+                group: Some(group),
+            }
         }
         None if operands.is_empty() => return Err(tool.missing_operand(None)),
         None => {
@@ -164,14 +181,22 @@ fn run(tool: &'static Tool, args: Vec<OsString>) -> Outcome {
             if operands.is_empty() {
                 return Err(tool.missing_operand(Some(&text)));
             }
-            if tool.name == "chgrp" { group(tool, &text)? } else { owners(tool, &text)? }
+            if tool.name == "chgrp" {
+                group(tool, &text)?
+            } else {
+                owners(tool, &text)?
+            }
         }
     };
     if operands.is_empty() {
         return Err(tool.missing_operand(None));
     }
     for path in operands {
-        if chown.recursive && preserve_root && path.iter().all(|byte| *byte == b'/') && !path.is_empty() {
+        if chown.recursive
+            && preserve_root
+            && path.iter().all(|byte| *byte == b'/')
+            && !path.is_empty()
+        {
             chown.failed = true;
             tool.warn("it is dangerous to operate recursively on '/'");
             tool.warn("use --no-preserve-root to override this failsafe");
@@ -185,8 +210,14 @@ fn run(tool: &'static Tool, args: Vec<OsString>) -> Outcome {
 
 fn group(tool: &Tool, text: &[u8]) -> Result<Owners, Stop> {
     let name = String::from_utf8_lossy(text).into_owned();
-    let gid = users::group(&name).ok_or_else(|| tool.fail(1, format!("invalid group: {}", quote_word(text))))?;
-    Ok(Owners { uid: None, gid: Some(gid), user: None, group: Some(name) })
+    let gid = users::group(&name)
+        .ok_or_else(|| tool.fail(1, format!("invalid group: {}", quote_word(text))))?;
+    Ok(Owners {
+        uid: None,
+        gid: Some(gid),
+        user: None,
+        group: Some(name),
+    })
 }
 
 /// Reads `OWNER`, `OWNER:GROUP`, `OWNER:` (its own group) or `:GROUP`.
@@ -207,15 +238,26 @@ fn owners(tool: &Tool, text: &[u8]) -> Result<Owners, Stop> {
     let gid = match group_text {
         None => None,
         Some(b"") if owner.is_empty() => None,
-        Some(b"") => Some(user.as_ref().map(|user| user.gid).ok_or_else(|| invalid("spec"))?),
-        Some(group) => Some(users::group(&String::from_utf8_lossy(group)).ok_or_else(|| invalid("group"))?),
+        Some(b"") => Some(
+            user.as_ref()
+                .map(|user| user.gid)
+                .ok_or_else(|| invalid("spec"))?,
+        ),
+        Some(group) => {
+            Some(users::group(&String::from_utf8_lossy(group)).ok_or_else(|| invalid("group"))?)
+        }
     };
     let own_group = || users::group_name(gid?).or_else(|| gid.map(|gid| gid.to_string()));
     let group = match group_text {
         Some(b"") => own_group(),
         text => text.map(|text| String::from_utf8_lossy(text).into_owned()),
     };
-    Ok(Owners { uid, gid, user: Some(name.into_owned()), group })
+    Ok(Owners {
+        uid,
+        gid,
+        user: Some(name.into_owned()),
+        group,
+    })
 }
 
 impl Chown {
@@ -228,68 +270,123 @@ impl Chown {
     }
 
     fn operand(&mut self, path: Vec<u8>) {
-        let first_follow = if self.recursive && self.links == Links::None { Follow::NoFollow } else { self.follow };
-        let mut waiting = vec![(path, first_follow)];
-        while let Some((path, follow)) = waiting.pop() {
-            let is_dir = self.change(&path, follow);
-            if !is_dir || !self.recursive {
-                continue;
-            }
-            let below_follow = if self.links == Links::All { Follow::Follow } else { Follow::NoFollow };
-            match file::read_dir(&path) {
-                Ok(entries) => {
-                    let slash: &[u8] = if path.ends_with(b"/") { b"" } else { b"/" };
-                    let below = entries.iter().rev().map(|entry| [&path, slash, &entry.name].concat());
-                    waiting.extend(below.map(|path| (path, below_follow)));
+        let first_follow = if self.recursive && self.links == Links::None {
+            Follow::NoFollow
+        } else {
+            self.follow
+        };
+        let mut waiting = vec![Step::Enter(path, first_follow)];
+        // Directories that were entered: with links a way can lead back to where it came from.
+        let mut entered = HashSet::new();
+        while let Some(step) = waiting.pop() {
+            match step {
+                Step::Leave(path, follow, stat) => self.change(&path, follow, &stat),
+                Step::Enter(path, follow) => {
+                    let Some(stat) = self.stat(&path, follow) else {
+                        continue;
+                    };
+                    // NOTE: a directory comes after what is in it.
+                    waiting.push(Step::Leave(path.clone(), follow, stat));
+                    if stat.is_dir() && self.recursive && entered.insert((stat.dev, stat.ino)) {
+                        waiting.extend(self.below(&path));
+                    }
                 }
-                Err(errno) => self.fail(&format!("cannot read directory {}: {errno}", quote(&path))),
             }
         }
     }
 
-    /// Changes one file; whether it is a directory to go into.
-    fn change(&mut self, path: &[u8], follow: Follow) -> bool {
-        let stat = match file::stat(path, follow) {
-            Ok(stat) => stat,
-            Err(errno) => {
-                let dangling = errno == Errno::ENOENT && file::stat(path, Follow::NoFollow).is_ok();
-                let what = if dangling { "dereference" } else { "access" };
-                self.fail(&format!("cannot {what} {}: {errno}", quote(path)));
-                if self.report == Report::Everything {
-                    let (what, new) = (self.what(), show(self.owners.user.as_deref(), self.owners.group.as_deref()));
-                    self.out.text(&format!("failed to change {what} of {} to {new}\n", quote(path)));
-                }
-                return false;
-            }
+    /// The names in a directory.
+    fn below(&mut self, path: &[u8]) -> Vec<Step> {
+        let follow = if self.links == Links::All {
+            Follow::Follow
+        } else {
+            Follow::NoFollow
         };
+        match file::read_dir(path) {
+            Ok(entries) => {
+                let slash: &[u8] = if path.ends_with(b"/") { b"" } else { b"/" };
+                let paths = entries
+                    .iter()
+                    .rev()
+                    .map(|entry| [path, slash, &entry.name].concat());
+                paths.map(|path| Step::Enter(path, follow)).collect()
+            }
+            Err(errno) => {
+                self.fail(&format!("cannot read directory {}: {errno}", quote(path)));
+                Vec::new()
+            }
+        }
+    }
+
+    fn stat(&mut self, path: &[u8], follow: Follow) -> Option<Stat> {
+        let errno = match file::stat(path, follow) {
+            Ok(stat) => return Some(stat),
+            Err(errno) => errno,
+        };
+        let dangling = errno == Errno::ENOENT && file::stat(path, Follow::NoFollow).is_ok();
+        let cannot = if dangling { "dereference" } else { "access" };
+        self.fail(&format!("cannot {cannot} {}: {errno}", quote(path)));
+        if self.report == Report::Everything {
+            let new = show(self.owners.user.as_deref(), self.owners.group.as_deref());
+            let (what, name) = (self.what(), quote(path));
+            self.out
+                .text(&format!("failed to change {what} of {name} to {new}\n"));
+        }
+        None
+    }
+
+    fn change(&mut self, path: &[u8], follow: Follow, stat: &Stat) {
         let from = &self.from;
-        if from.uid.is_some_and(|uid| uid != stat.uid) || from.gid.is_some_and(|gid| gid != stat.gid) {
-            return stat.is_dir();
+        if from.uid.is_some_and(|uid| uid != stat.uid)
+            || from.gid.is_some_and(|gid| gid != stat.gid)
+        {
+            return;
         }
         let result = file::set_owner(path, self.owners.uid, self.owners.gid, follow);
         if let Err(errno) = result {
-            let what = self.what();
+            let what = if self.owners.uid.is_some() {
+                "ownership"
+            } else {
+                "group"
+            };
             self.fail(&format!("changing {what} of {}: {errno}", quote(path)));
         }
-        self.tell(path, &stat, result.is_ok());
-        stat.is_dir()
+        self.tell(path, stat, result.is_ok());
     }
 
     /// What is changed, in messages.
     fn what(&self) -> &'static str {
-        if self.owners.user.is_some() { "ownership" } else { "group" }
+        if self.owners.user.is_some() {
+            "ownership"
+        } else {
+            "group"
+        }
     }
 
     fn tell(&mut self, path: &[u8], stat: &Stat, done: bool) {
-        let Owners { uid, gid, user, group } = &self.owners;
-        let changed = uid.is_some_and(|uid| uid != stat.uid) || gid.is_some_and(|gid| gid != stat.gid);
-        if self.report == Report::Nothing || (self.report == Report::Changes && !(done && changed)) {
+        let Owners {
+            uid,
+            gid,
+            user,
+            group,
+        } = &self.owners;
+        let changed =
+            uid.is_some_and(|uid| uid != stat.uid) || gid.is_some_and(|gid| gid != stat.gid);
+        if self.report == Report::Nothing || (self.report == Report::Changes && !(done && changed))
+        {
             return;
         }
         let old_user = users::user_name(stat.uid).unwrap_or_else(|| stat.uid.to_string());
         let old_group = users::group_name(stat.gid).unwrap_or_else(|| stat.gid.to_string());
-        let old = show(user.as_ref().map(|_| old_user.as_str()), group.as_ref().map(|_| old_group.as_str()));
-        let (name, what, new) = (quote(path), self.what(), show(user.as_deref(), group.as_deref()));
+        let old = show(
+            user.as_ref().map(|_| old_user.as_str()),
+            group.as_ref().map(|_| old_group.as_str()),
+        );
+        let (name, what, new) = (
+            quote(path),
+            self.what(),
+            show(user.as_deref(), group.as_deref()),
+        );
         let text = match (done, changed) {
             (false, _) => format!("failed to change {what} of {name} from {old} to {new}\n"),
             (true, true) => format!("changed {what} of {name} from {old} to {new}\n"),

@@ -27,22 +27,42 @@ pub(super) struct Opt {
 impl Opt {
     /// An option without a value; `letter` 0 is none.
     pub(super) const fn flag(letter: u8, long: &'static str) -> Self {
-        Self { letter, long, takes: Takes::Nothing, id: long }
+        Self {
+            letter,
+            long,
+            takes: Takes::Nothing,
+            id: long,
+        }
     }
 
     /// An option with a value.
     pub(super) const fn value(letter: u8, long: &'static str) -> Self {
-        Self { letter, long, takes: Takes::Value, id: long }
+        Self {
+            letter,
+            long,
+            takes: Takes::Value,
+            id: long,
+        }
     }
 
     /// An option whose value can be left out.
     pub(super) const fn optional(letter: u8, long: &'static str) -> Self {
-        Self { letter, long, takes: Takes::Optional, id: long }
+        Self {
+            letter,
+            long,
+            takes: Takes::Optional,
+            id: long,
+        }
     }
 
     /// An option with a letter only, known as `id`.
     pub(super) const fn letter(letter: u8, takes: Takes, id: &'static str) -> Self {
-        Self { letter, long: "", takes, id }
+        Self {
+            letter,
+            long: "",
+            takes,
+            id,
+        }
     }
 }
 
@@ -110,20 +130,36 @@ impl Tool {
     pub(super) fn missing_operand(&self, after: Option<&[u8]>) -> Stop {
         match after {
             None => self.usage("missing operand"),
-            Some(last) => self.usage(format!("missing operand after {}", super::quote::quote_word(last))),
+            Some(last) => self.usage(format!(
+                "missing operand after {}",
+                super::quote::quote_word(last)
+            )),
         }
     }
 
     /// The rule and the operand of a program with too many.
     pub(super) fn extra_operand(&self, operand: &[u8]) -> Stop {
-        self.usage(format!("extra operand {}", super::quote::quote_word(operand)))
+        self.usage(format!(
+            "extra operand {}",
+            super::quote::quote_word(operand)
+        ))
     }
 
     /// Starts reading `args`, of which the first is the program's own name.
     pub(super) fn parse(&'static self, args: Vec<OsString>) -> Parser {
-        let mut words = args.into_iter().map(OsString::into_encoded_bytes).collect::<Vec<_>>().into_iter();
+        let mut words = args
+            .into_iter()
+            .map(OsString::into_encoded_bytes)
+            .collect::<Vec<_>>()
+            .into_iter();
         words.next();
-        Parser { tool: self, words, operands: Vec::new(), letters: Vec::new(), ended: false }
+        Parser {
+            tool: self,
+            words,
+            operands: Vec::new(),
+            letters: Vec::new(),
+            ended: false,
+        }
     }
 
     fn help(&self) -> Stop {
@@ -135,7 +171,11 @@ impl Tool {
     fn version(&self) -> Stop {
         let mut out = Output::new();
         // Scripts look for "GNU" here to learn which options they may use.
-        out.text(&format!("{} (Sandbar, compatible with GNU) {}\n", self.name, env!("CARGO_PKG_VERSION")));
+        out.text(&format!(
+            "{} (Sandbar, compatible with GNU) {}\n",
+            self.name,
+            env!("CARGO_PKG_VERSION")
+        ));
         Stop(out.finish(self, 0))
     }
 }
@@ -198,7 +238,12 @@ impl Parser {
 
     fn next_letter(&mut self) -> Result<Given, Stop> {
         let letter = self.letters.remove(0);
-        let Some(option) = self.tool.options.iter().find(|option| option.letter == letter) else {
+        let Some(option) = self
+            .tool
+            .options
+            .iter()
+            .find(|option| option.letter == letter)
+        else {
             let shown = char::from(letter);
             return Err(self.tool.usage(format!("invalid option -- '{shown}'")));
         };
@@ -211,7 +256,12 @@ impl Parser {
             Takes::Optional => Ok((option.id, (!rest.is_empty()).then_some(rest))),
             Takes::Value if !rest.is_empty() => Ok((option.id, Some(rest))),
             Takes::Value => {
-                let missing = || self.tool.usage(format!("option requires an argument -- '{}'", char::from(letter)));
+                let missing = || {
+                    self.tool.usage(format!(
+                        "option requires an argument -- '{}'",
+                        char::from(letter)
+                    ))
+                };
                 Ok((option.id, Some(self.words.next().ok_or_else(missing)?)))
             }
         }
@@ -221,18 +271,23 @@ impl Parser {
         let text = word.strip_prefix(b"--").unwrap_or(word);
         let equals = text.iter().position(|byte| *byte == b'=');
         let (name, value) = match equals {
-            Some(at) => (text.get(..at).unwrap_or(text), text.get(at + 1..).map(<[u8]>::to_vec)),
+            Some(at) => (
+                text.get(..at).unwrap_or(text),
+                text.get(at + 1..).map(<[u8]>::to_vec),
+            ),
             None => (text, None),
         };
         let option = self.find_long(name, word)?;
         let long = option.long;
         match (option.takes, value) {
-            (Takes::Nothing, Some(_)) => {
-                Err(self.tool.usage(format!("option '--{long}' doesn't allow an argument")))
-            }
+            (Takes::Nothing, Some(_)) => Err(self
+                .tool
+                .usage(format!("option '--{long}' doesn't allow an argument"))),
             (Takes::Value, None) => match self.words.next() {
                 Some(value) => Ok((option.id, Some(value))),
-                None => Err(self.tool.usage(format!("option '--{long}' requires an argument"))),
+                None => Err(self
+                    .tool
+                    .usage(format!("option '--{long}' requires an argument"))),
             },
             (_, value) => Ok((option.id, value)),
         }
@@ -240,17 +295,37 @@ impl Parser {
 
     /// The option with that name, or the only one whose name starts so.
     fn find_long(&self, name: &[u8], word: &[u8]) -> Result<&'static Opt, Stop> {
-        let known = || self.tool.options.iter().chain([&HELP, &VERSION]).filter(|option| !option.long.is_empty());
-        let candidates: Vec<_> = known().filter(|option| option.long.as_bytes().starts_with(name)).collect();
-        let exact = candidates.iter().find(|option| option.long.len() == name.len());
-        let shown = String::from_utf8_lossy(word.split(|byte| *byte == b'=').next().unwrap_or(word)).into_owned();
+        let known = || {
+            self.tool
+                .options
+                .iter()
+                .chain([&HELP, &VERSION])
+                .filter(|option| !option.long.is_empty())
+        };
+        let candidates: Vec<_> = known()
+            .filter(|option| option.long.as_bytes().starts_with(name))
+            .collect();
+        let exact = candidates
+            .iter()
+            .find(|option| option.long.len() == name.len());
+        let shown =
+            String::from_utf8_lossy(word.split(|byte| *byte == b'=').next().unwrap_or(word))
+                .into_owned();
         match (exact, candidates.as_slice()) {
             (Some(option), _) | (None, [option]) => Ok(option),
-            (None, [first, rest @ ..]) if rest.iter().all(|option| option.id == first.id) => Ok(first),
+            (None, [first, rest @ ..]) if rest.iter().all(|option| option.id == first.id) => {
+                Ok(first)
+            }
             (None, []) => Err(self.tool.usage(format!("unrecognized option '{shown}'"))),
             (None, several) => {
-                let names = several.iter().map(|option| format!("'--{}'", option.long)).collect::<Vec<_>>().join(" ");
-                Err(self.tool.usage(format!("option '{shown}' is ambiguous; possibilities: {names}")))
+                let names = several
+                    .iter()
+                    .map(|option| format!("'--{}'", option.long))
+                    .collect::<Vec<_>>()
+                    .join(" ");
+                Err(self.tool.usage(format!(
+                    "option '{shown}' is ambiguous; possibilities: {names}"
+                )))
             }
         }
     }
@@ -273,7 +348,10 @@ const OUTPUT_BUFFER: usize = 32 * 1024;
 
 impl Output {
     pub(super) const fn new() -> Self {
-        Self { buffer: Vec::new(), failure: None }
+        Self {
+            buffer: Vec::new(),
+            failure: None,
+        }
     }
 
     pub(super) fn bytes(&mut self, bytes: &[u8]) {

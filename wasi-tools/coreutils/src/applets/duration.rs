@@ -16,7 +16,11 @@ pub(super) fn parse(text: &[u8]) -> Option<Duration> {
         _ => (text, 1.0),
     };
     // Rust also reads "nan", which is no time.
-    let number: f64 = if is_hex(number) { hex(number)? } else { number.parse().ok()? };
+    let number: f64 = if is_hex(number) {
+        hex(number)?
+    } else {
+        number.parse().ok()?
+    };
     let seconds = number * unit;
     if seconds.is_nan() || seconds < 0.0 {
         return None;
@@ -27,7 +31,11 @@ pub(super) fn parse(text: &[u8]) -> Option<Duration> {
     // Rounded up: nobody may be woken too early, and 1e-12 is not no time at all.
     let duration = Duration::try_from_secs_f64(seconds).ok()?;
     let short = duration.is_zero() && seconds > 0.0;
-    Some(if short { Duration::from_nanos(1) } else { duration })
+    Some(if short {
+        Duration::from_nanos(1)
+    } else {
+        duration
+    })
 }
 
 fn is_hex(text: &str) -> bool {
@@ -39,7 +47,9 @@ fn is_hex(text: &str) -> bool {
 fn hex(text: &str) -> Option<f64> {
     let text = text.strip_prefix('+').unwrap_or(text);
     let digits = text.get(2..).filter(|digits| !digits.is_empty())?;
-    digits.chars().try_fold(0.0, |value, digit| Some(value * 16.0 + f64::from(digit.to_digit(16)?)))
+    digits.chars().try_fold(0.0, |value, digit| {
+        Some(value * 16.0 + f64::from(digit.to_digit(16)?))
+    })
 }
 
 #[cfg(test)]
@@ -48,8 +58,19 @@ mod tests {
 
     #[test]
     fn numbers_and_units_are_read() {
-        for (text, milliseconds) in [("1", 1000), (".5", 500), ("0.1s", 100), ("1e-3", 1), ("2m", 120_000), ("0x10", 16_000)] {
-            assert_eq!(parse(text.as_bytes()), Some(Duration::from_millis(milliseconds)), "{text}");
+        for (text, milliseconds) in [
+            ("1", 1000),
+            (".5", 500),
+            ("0.1s", 100),
+            ("1e-3", 1),
+            ("2m", 120_000),
+            ("0x10", 16_000),
+        ] {
+            assert_eq!(
+                parse(text.as_bytes()),
+                Some(Duration::from_millis(milliseconds)),
+                "{text}"
+            );
         }
         assert_eq!(parse(b"1d"), Some(Duration::from_hours(24)));
         for text in ["infinity", "inf", "1e400", "9e99d"] {

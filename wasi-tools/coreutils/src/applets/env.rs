@@ -129,28 +129,50 @@ fn tell(text: &str) {
 fn tell_split(value: &[u8], words: &[Vec<u8>]) {
     tell(&format!("split -S:  {}\n", quote_word(value)));
     for (index, word) in words.iter().enumerate() {
-        tell(&format!("{}{}\n", if index == 0 { " into:    " } else { "     &    " }, quote_word(word)));
+        tell(&format!(
+            "{}{}\n",
+            if index == 0 {
+                " into:    "
+            } else {
+                "     &    "
+            },
+            quote_word(word)
+        ));
     }
 }
 
 impl Request {
     /// The new environment; takes the assignments from the front of the operands.
     fn environment(&self, operands: &mut Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Stop> {
-        let mut entries = if self.empty { Vec::new() } else { process::environment() };
+        let mut entries = if self.empty {
+            Vec::new()
+        } else {
+            process::environment()
+        };
         if self.empty && self.debug {
             tell("cleaning environ\n");
         }
-        let is_named = |entry: &[u8], name: &[u8]| entry.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"="));
+        let is_named = |entry: &[u8], name: &[u8]| {
+            entry
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with(b"="))
+        };
         for name in &self.unset {
             if name.is_empty() || name.contains(&b'=') {
-                return Err(TOOL.fail(125, format!("cannot unset {}: Invalid argument", quote_word(name))));
+                return Err(TOOL.fail(
+                    125,
+                    format!("cannot unset {}: Invalid argument", quote_word(name)),
+                ));
             }
             if self.debug && !self.empty {
                 tell(&format!("unset:    {}\n", String::from_utf8_lossy(name)));
             }
             entries.retain(|entry| !is_named(entry, name));
         }
-        let count = operands.iter().take_while(|word| word.contains(&b'=')).count();
+        let count = operands
+            .iter()
+            .take_while(|word| word.contains(&b'='))
+            .count();
         for entry in operands.drain(..count) {
             let name = entry.split(|byte| *byte == b'=').next().unwrap_or_default();
             if self.debug {
@@ -170,7 +192,10 @@ impl Request {
                 tell(&format!("chdir:    {}\n", quote(cwd)));
             }
             if let Err(errno) = process::chdir(cwd) {
-                return TOOL.fail(125, format!("cannot change directory to {}: {errno}", quote(cwd)));
+                return TOOL.fail(
+                    125,
+                    format!("cannot change directory to {}: {errno}", quote(cwd)),
+                );
             }
         }
         if self.list_signals {
@@ -178,12 +203,20 @@ impl Request {
         }
         let program = words.first().map(Vec::as_slice).unwrap_or_default();
         if self.debug {
-            tell(&format!("executing: {}\n", String::from_utf8_lossy(program)));
+            tell(&format!(
+                "executing: {}\n",
+                String::from_utf8_lossy(program)
+            ));
             for (index, word) in words.iter().enumerate() {
                 tell(&format!("   arg[{index}]= {}\n", quote_word(word)));
             }
         }
-        let errno = Spawn::new(program).search(true).args(words).all_fds(true).env(environment).exec();
+        let errno = Spawn::new(program)
+            .search(true)
+            .args(words)
+            .all_fds(true)
+            .env(environment)
+            .exec();
         let status = program::failure_status(errno);
         TOOL.warn(format!("{}: {errno}", quote_word(program)));
         if status == 127 && program.contains(&b' ') {
@@ -198,7 +231,8 @@ fn set_signals(option: &str, value: Option<&[u8]>) -> Result<(), Stop> {
     let named = value.map(|value| {
         let words = value.split(|byte| *byte == b',');
         let signals = words.map(|word| {
-            Signal::parse(word).ok_or_else(|| TOOL.usage(format!("{}: invalid signal", quote_word(word))))
+            Signal::parse(word)
+                .ok_or_else(|| TOOL.usage(format!("{}: invalid signal", quote_word(word))))
         });
         signals.collect::<Result<Vec<_>, _>>()
     });
@@ -210,12 +244,22 @@ fn set_signals(option: &str, value: Option<&[u8]>) -> Result<(), Stop> {
             .map(drop)
             .map_err(|errno| TOOL.fail(125, format!("failed to set signal mask: {errno}")));
     }
-    let disposition = if option == "ignore-signal" { Disposition::Ignore } else { Disposition::Default };
+    let disposition = if option == "ignore-signal" {
+        Disposition::Ignore
+    } else {
+        Disposition::Default
+    };
     for signal in signals {
         if let Err(errno) = signal::action(signal, disposition)
             && named.is_some()
         {
-            return Err(TOOL.fail(125, format!("failed to set signal action for signal {}: {errno}", signal.number())));
+            return Err(TOOL.fail(
+                125,
+                format!(
+                    "failed to set signal action for signal {}: {errno}",
+                    signal.number()
+                ),
+            ));
         }
     }
     Ok(())
@@ -238,6 +282,10 @@ fn list_signals() {
             (false, true) => "IGNORE",
             (false, false) => continue,
         };
-        tell(&format!("{:<10} ({:2}): {text}\n", signal.name(), signal.number()));
+        tell(&format!(
+            "{:<10} ({:2}): {text}\n",
+            signal.name(),
+            signal.number()
+        ));
     }
 }

@@ -45,7 +45,10 @@ impl Layout {
 
     /// Text: cut to the precision, filled to the width.
     pub(super) fn text(self, text: &[u8]) -> Vec<u8> {
-        let text = self.precision.and_then(|precision| text.get(..precision)).unwrap_or(text);
+        let text = self
+            .precision
+            .and_then(|precision| text.get(..precision))
+            .unwrap_or(text);
         self.fill(text.to_vec())
     }
 
@@ -68,13 +71,21 @@ impl Layout {
     /// A number in octal, with a leading 0 in the alternate form.
     pub(super) fn octal(self, number: u64) -> Vec<u8> {
         let digits = format!("{number:o}");
-        let digits = if self.alternate && number != 0 { format!("0{digits}") } else { digits };
+        let digits = if self.alternate && number != 0 {
+            format!("0{digits}")
+        } else {
+            digits
+        };
         self.number("", &digits)
     }
 
     /// A number in hexadecimal, with a leading 0x in the alternate form.
     pub(super) fn hex(self, number: u64) -> Vec<u8> {
-        let prefix = if self.alternate && number != 0 { "0x" } else { "" };
+        let prefix = if self.alternate && number != 0 {
+            "0x"
+        } else {
+            ""
+        };
         self.number(prefix, &format!("{number:x}"))
     }
 
@@ -104,13 +115,18 @@ impl Layout {
 
 /// A decimal number at the start of `text`, and what follows it.
 fn number(text: &[u8]) -> (Option<usize>, &[u8]) {
-    let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    let end = text
+        .iter()
+        .position(|byte| !byte.is_ascii_digit())
+        .unwrap_or(text.len());
     let (digits, rest) = text.split_at_checked(end).unwrap_or((text, b""));
     if digits.is_empty() {
         return (None, rest);
     }
     let value = digits.iter().fold(0_usize, |all, digit| {
-        all.saturating_mul(10).saturating_add(usize::from(digit - b'0')).min(WIDEST)
+        all.saturating_mul(10)
+            .saturating_add(usize::from(digit - b'0'))
+            .min(WIDEST)
     });
     (Some(value), rest)
 }
@@ -131,12 +147,25 @@ pub(super) fn escape(text: &[u8]) -> Option<(u8, &[u8])> {
         b'\\' => b'\\',
         b'"' => b'"',
         b'0'..=b'7' => {
-            let end = text.iter().take(3).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
+            let end = text
+                .iter()
+                .take(3)
+                .take_while(|byte| (b'0'..=b'7').contains(byte))
+                .count();
             let (digits, rest) = text.split_at_checked(end)?;
-            return Some((digits.iter().fold(0_u8, |all, digit| (all << 3) | (digit - b'0')), rest));
+            return Some((
+                digits
+                    .iter()
+                    .fold(0_u8, |all, digit| (all << 3) | (digit - b'0')),
+                rest,
+            ));
         }
         b'x' => {
-            let end = rest.iter().take(2).take_while(|byte| byte.is_ascii_hexdigit()).count();
+            let end = rest
+                .iter()
+                .take(2)
+                .take_while(|byte| byte.is_ascii_hexdigit())
+                .count();
             let (digits, rest) = rest.split_at_checked(end)?;
             let value = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
             return Some((value, rest));

@@ -83,9 +83,14 @@ pub(super) fn groups(args: Vec<OsString>) -> i32 {
 
 /// The ids of the process, with its user's name when it has one.
 fn caller(tool: &Tool) -> Result<User, Stop> {
-    let ids = process::ids(None).map_err(|errno| tool.fail(1, format!("cannot get the ids: {errno}")))?;
+    let ids =
+        process::ids(None).map_err(|errno| tool.fail(1, format!("cannot get the ids: {errno}")))?;
     let name = users::user_name(ids.uid).unwrap_or_default();
-    Ok(User { name, uid: ids.uid, gid: ids.gid })
+    Ok(User {
+        name,
+        uid: ids.uid,
+        gid: ids.gid,
+    })
 }
 
 /// Which part `id` shows.
@@ -102,7 +107,9 @@ fn run(args: Vec<OsString>) -> Outcome {
     let mut parser = ID.parse(args);
     while let Some((option, _)) = parser.next()? {
         let chosen = match option {
-            "context" => return Err(ID.fail(1, "--context (-Z) works only on an SELinux-enabled kernel")),
+            "context" => {
+                return Err(ID.fail(1, "--context (-Z) works only on an SELinux-enabled kernel"));
+            }
             "group" => Part::Group,
             "groups" => Part::Groups,
             "user" => Part::User,
@@ -132,7 +139,14 @@ fn run(args: Vec<OsString>) -> Outcome {
         return Err(ID.fail(1, "option --zero not permitted in default format"));
     }
     let operands = parser.operands();
-    let mut show = Show { part, names, zero, several: operands.len() > 1, out: Output::new(), failed: false };
+    let mut show = Show {
+        part,
+        names,
+        zero,
+        several: operands.len() > 1,
+        out: Output::new(),
+        failed: false,
+    };
     if operands.is_empty() {
         show.user(&caller(&ID)?);
     }
@@ -164,13 +178,20 @@ impl Show {
         let end = if self.zero { "\0" } else { "\n" };
         let text = match self.part {
             Part::User => self.name_or_number(user.uid, users::user_name(user.uid), "user") + end,
-            Part::Group => self.name_or_number(user.gid, users::group_name(user.gid), "group") + end,
+            Part::Group => {
+                self.name_or_number(user.gid, users::group_name(user.gid), "group") + end
+            }
             Part::Groups => {
                 let names = users::groups_of(user).into_iter();
-                let names = names.map(|gid| self.name_or_number(gid, users::group_name(gid), "group"));
+                let names =
+                    names.map(|gid| self.name_or_number(gid, users::group_name(gid), "group"));
                 let names: Vec<_> = names.collect();
                 let between = if self.zero { "\0" } else { " " };
-                let last = if self.zero && self.several { "\0\0" } else { end };
+                let last = if self.zero && self.several {
+                    "\0\0"
+                } else {
+                    end
+                };
                 names.join(between) + last
             }
             Part::Everything => everything(user),
@@ -198,7 +219,12 @@ fn everything(user: &User) -> String {
     let group = |gid| with_name(gid, users::group_name(gid));
     let groups: Vec<_> = users::groups_of(user).into_iter().map(group).collect();
     let name = users::user_name(user.uid);
-    format!("uid={} gid={} groups={}\n", with_name(user.uid, name), group(user.gid), groups.join(","))
+    format!(
+        "uid={} gid={} groups={}\n",
+        with_name(user.uid, name),
+        group(user.gid),
+        groups.join(",")
+    )
 }
 
 fn run_whoami(args: Vec<OsString>) -> Outcome {

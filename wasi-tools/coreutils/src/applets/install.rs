@@ -117,7 +117,10 @@ fn run(args: Vec<OsString>) -> Outcome {
     request.check(&operands)?;
     let mut install = Install::new(request)?;
     let failed = if install.request.directories {
-        let failures: Vec<_> = operands.iter().map(|path| install.make_directory(path).is_err()).collect();
+        let failures: Vec<_> = operands
+            .iter()
+            .map(|path| install.make_directory(path).is_err())
+            .collect();
         failures.contains(&true)
     } else {
         install.files(operands)?
@@ -128,21 +131,37 @@ fn run(args: Vec<OsString>) -> Outcome {
 impl Request {
     fn check(&self, operands: &[Vec<u8>]) -> Result<(), Stop> {
         if self.directories && self.strip {
-            return Err(TOOL.fail(1, "the strip option may not be used when installing a directory"));
+            return Err(TOOL.fail(
+                1,
+                "the strip option may not be used when installing a directory",
+            ));
         }
         if self.directories && self.target.is_some() {
-            return Err(TOOL.fail(1, "target directory not allowed when installing a directory"));
+            return Err(TOOL.fail(
+                1,
+                "target directory not allowed when installing a directory",
+            ));
         }
         if self.exact && self.target.is_some() {
-            return Err(TOOL.fail(1, "cannot combine --target-directory (-t) and --no-target-directory (-T)"));
+            return Err(TOOL.fail(
+                1,
+                "cannot combine --target-directory (-t) and --no-target-directory (-T)",
+            ));
         }
-        let least = if self.directories || self.target.is_some() { 1 } else { 2 };
+        let least = if self.directories || self.target.is_some() {
+            1
+        } else {
+            2
+        };
         match operands {
             [] => Err(TOOL.usage("missing file operand")),
-            [only] if least == 2 => {
-                Err(TOOL.usage(format!("missing destination file operand after {}", quote(only))))
+            [only] if least == 2 => Err(TOOL.usage(format!(
+                "missing destination file operand after {}",
+                quote(only)
+            ))),
+            [_, _, extra, ..] if self.exact && !self.directories => {
+                Err(TOOL.usage(format!("extra operand {}", quote(extra))))
             }
-            [_, _, extra, ..] if self.exact && !self.directories => Err(TOOL.usage(format!("extra operand {}", quote(extra)))),
             _ => Ok(()),
         }
     }
@@ -152,7 +171,8 @@ impl Install {
     fn new(request: Request) -> Result<Self, Stop> {
         let umask = process::set_umask(0).unwrap_or(0);
         let text = request.mode.as_deref().unwrap_or(b"755");
-        let mode = Mode::parse(text).ok_or_else(|| TOOL.fail(1, format!("invalid mode {}", quote_word(text))))?;
+        let mode = Mode::parse(text)
+            .ok_or_else(|| TOOL.fail(1, format!("invalid mode {}", quote_word(text))))?;
         let id = |text: &Option<Vec<u8>>, find: fn(&str) -> Option<u32>, what: &str| match text {
             None => Ok(None),
             Some(text) => match find(&String::from_utf8_lossy(text)) {
@@ -160,10 +180,21 @@ impl Install {
                 None => Err(TOOL.fail(1, format!("invalid {what} {}", quote_word(text)))),
             },
         };
-        let owner = id(&request.owner, |name| users::user(name).map(|user| user.uid).or(name.parse().ok()), "user")?;
+        let owner = id(
+            &request.owner,
+            |name| users::user(name).map(|user| user.uid).or(name.parse().ok()),
+            "user",
+        )?;
         let group = id(&request.group, users::group, "group")?;
         let (file_mode, dir_mode) = (mode.apply(0, false, umask), mode.apply(0, true, umask));
-        Ok(Self { request, file_mode, dir_mode, owner, group, out: Output::new() })
+        Ok(Self {
+            request,
+            file_mode,
+            dir_mode,
+            owner,
+            group,
+            out: Output::new(),
+        })
     }
 
     fn report(&mut self, text: impl AsRef<str>) -> Reported {
@@ -182,13 +213,22 @@ impl Install {
     fn make_directory(&mut self, path: &[u8]) -> Result<(), Reported> {
         self.make_path(path)?;
         let set = file::set_mode(path, self.dir_mode);
-        set.map_err(|errno| self.report(format!("cannot change permissions of {}: {errno}", quote(path))))?;
+        set.map_err(|errno| {
+            self.report(format!(
+                "cannot change permissions of {}: {errno}",
+                quote(path)
+            ))
+        })?;
         self.set_owner(path)
     }
 
     /// Makes a directory with all above it, with the mode that such a directory has.
     fn make_path(&mut self, path: &[u8]) -> Result<(), Reported> {
-        let maker = Maker { mode: None, parent_mode: 0o755, umask: 0o022 };
+        let maker = Maker {
+            mode: None,
+            parent_mode: 0o755,
+            umask: 0o022,
+        };
         let mut made = Vec::new();
         let result = maker.make_all(path, &mut |path| made.push(path.to_vec()));
         let _mask = process::set_umask(0);
@@ -215,7 +255,10 @@ impl Install {
             return self.copy_into(operands, &last);
         }
         if self.request.leading
-            && let Some(end) = last.iter().rposition(|byte| *byte == b'/').filter(|end| *end > 0)
+            && let Some(end) = last
+                .iter()
+                .rposition(|byte| *byte == b'/')
+                .filter(|end| *end > 0)
             && let Some(parent) = last.get(..end)
             && !is_dir(parent)
             && self.make_path(parent).is_err()
@@ -232,7 +275,11 @@ impl Install {
             found => {
                 let errno = found.err().unwrap_or(Errno::ENOTDIR);
                 self.out.flush();
-                let text = if self.request.target.is_some() { "failed to access" } else { "target" };
+                let text = if self.request.target.is_some() {
+                    "failed to access"
+                } else {
+                    "target"
+                };
                 return Err(TOOL.fail(1, format!("{text} {}: {errno}", quote(dir))));
             }
         }
@@ -248,7 +295,8 @@ impl Install {
 
     fn copy(&mut self, source: &[u8], target: &[u8]) -> Result<(), Reported> {
         let stat = file::stat(source, Follow::Follow);
-        let stat = stat.map_err(|errno| self.report(format!("cannot stat {}: {errno}", quote(source))))?;
+        let stat =
+            stat.map_err(|errno| self.report(format!("cannot stat {}: {errno}", quote(source))))?;
         if stat.is_dir() {
             return Err(self.report(format!("omitting directory {}", quote(source))));
         }
@@ -259,14 +307,19 @@ impl Install {
                 return Err(self.report(text));
             }
             if existing.is_dir() {
-                let text = format!("cannot overwrite directory {} with non-directory", quote(target));
+                let text = format!(
+                    "cannot overwrite directory {} with non-directory",
+                    quote(target)
+                );
                 return Err(self.report(text));
             }
             if self.request.compare && self.is_same(source, target, existing) {
                 return Ok(());
             }
             let removed = file::unlink(target);
-            removed.map_err(|errno| self.report(format!("cannot remove {}: {errno}", quote(target))))?;
+            removed.map_err(|errno| {
+                self.report(format!("cannot remove {}: {errno}", quote(target)))
+            })?;
             self.say(&format!("removed {}\n", quote(target)));
         }
         self.say(&format!("{} -> {}\n", quote(source), quote(target)));
@@ -276,18 +329,34 @@ impl Install {
         }
         self.set_owner(target)?;
         let set = file::set_mode(target, self.file_mode);
-        set.map_err(|errno| self.report(format!("cannot change permissions of {}: {errno}", quote(target))))?;
+        set.map_err(|errno| {
+            self.report(format!(
+                "cannot change permissions of {}: {errno}",
+                quote(target)
+            ))
+        })?;
         if self.request.preserve_times {
-            let (accessed, modified) = (SetTime::At(stat.accessed_ns), SetTime::At(stat.modified_ns));
+            let (accessed, modified) =
+                (SetTime::At(stat.accessed_ns), SetTime::At(stat.modified_ns));
             let set = file::set_times(target, accessed, modified, Follow::Follow);
-            set.map_err(|errno| self.report(format!("cannot set timestamps for {}: {errno}", quote(target))))?;
+            set.map_err(|errno| {
+                self.report(format!(
+                    "cannot set timestamps for {}: {errno}",
+                    quote(target)
+                ))
+            })?;
         }
         Ok(())
     }
 
     fn copy_contents(&mut self, source: &[u8], target: &[u8]) -> Result<(), Reported> {
         let from = file::open(source, OpenFlags::RDONLY | OpenFlags::CLOEXEC, 0);
-        let from = from.map_err(|errno| self.report(format!("cannot open {} for reading: {errno}", quote(source))))?;
+        let from = from.map_err(|errno| {
+            self.report(format!(
+                "cannot open {} for reading: {errno}",
+                quote(source)
+            ))
+        })?;
         let flags = OpenFlags::WRONLY | OpenFlags::CREAT | OpenFlags::EXCL | OpenFlags::CLOEXEC;
         // Nobody else may read it before its mode is set.
         let to = file::open(target, flags, 0o600);
@@ -295,13 +364,22 @@ impl Install {
             Ok(to) => {
                 let copied = pump(from, to);
                 let closed = to.close();
-                let failure = copied.err().or(closed.err().map(|errno| ("failed to close", errno)));
+                let failure = copied
+                    .err()
+                    .or(closed.err().map(|errno| ("failed to close", errno)));
                 failure.map_or(Ok(()), |(what, errno)| {
-                    let path = if what == "error reading" { source } else { target };
+                    let path = if what == "error reading" {
+                        source
+                    } else {
+                        target
+                    };
                     Err(format!("{what} {}: {errno}", quote(path)))
                 })
             }
-            Err(errno) => Err(format!("cannot create regular file {}: {errno}", quote(target))),
+            Err(errno) => Err(format!(
+                "cannot create regular file {}: {errno}",
+                quote(target)
+            )),
         };
         let _read_only = from.close();
         copied.map_err(|text| self.report(text))
@@ -312,11 +390,20 @@ impl Install {
             return Ok(());
         }
         let set = file::set_owner(path, self.owner, self.group, Follow::NoFollow);
-        set.map_err(|errno| self.report(format!("cannot change ownership of {}: {errno}", quote(path))))
+        set.map_err(|errno| {
+            self.report(format!(
+                "cannot change ownership of {}: {errno}",
+                quote(path)
+            ))
+        })
     }
 
     fn strip(&mut self, path: &[u8]) -> Result<(), Reported> {
-        let strip = self.request.strip_program.clone().unwrap_or_else(|| b"strip".to_vec());
+        let strip = self
+            .request
+            .strip_program
+            .clone()
+            .unwrap_or_else(|| b"strip".to_vec());
         let words = [strip, path.to_vec()];
         let pid = program::command(&words).spawn();
         let pid = pid.map_err(|errno| {
@@ -337,12 +424,15 @@ impl Install {
 
     /// Whether the target has the contents, mode and owner already.
     fn is_same(&self, source: &[u8], target: &[u8], existing: &Stat) -> bool {
-        let owned = self.owner.is_none_or(|uid| uid == existing.uid) && self.group.is_none_or(|gid| gid == existing.gid);
+        let owned = self.owner.is_none_or(|uid| uid == existing.uid)
+            && self.group.is_none_or(|gid| gid == existing.gid);
         if !existing.is_file() || existing.permissions() != self.file_mode || !owned {
             return false;
         }
         let open = |path| file::open(path, OpenFlags::RDONLY | OpenFlags::CLOEXEC, 0);
-        let (Ok(one), Ok(other)) = (open(source), open(target)) else { return false };
+        let (Ok(one), Ok(other)) = (open(source), open(target)) else {
+            return false;
+        };
         let same = same_contents(one, other);
         let (_one, _other) = (one.close(), other.close());
         same
@@ -373,7 +463,8 @@ fn pump(from: Fd, to: Fd) -> Result<(), (&'static str, Errno)> {
             return Ok(());
         }
         let bytes = buffer.get(..count).unwrap_or(&buffer);
-        to.write_all(bytes).map_err(|errno| ("error writing", errno))?;
+        to.write_all(bytes)
+            .map_err(|errno| ("error writing", errno))?;
     }
 }
 

@@ -44,14 +44,28 @@ fn parse_signal(text: &[u8]) -> Result<Option<Signal>, Stop> {
 }
 
 fn run(args: Vec<OsString>) -> Outcome {
-    let mut words = args.into_iter().skip(1).map(OsString::into_encoded_bytes).peekable();
+    let mut words = args
+        .into_iter()
+        .skip(1)
+        .map(OsString::into_encoded_bytes)
+        .peekable();
     let mut signal = Some(Signal::TERM);
     // A number with a minus is a signal in front and a group behind, so this command line is no getopt's.
     match words.peek().map(Vec::as_slice).unwrap_or_default() {
         b"-l" | b"--list" => return list(words.skip(1).collect()),
         b"-L" | b"--table" => return Ok(table()),
-        b"--help" => return TOOL.parse(vec!["kill".into(), "--help".into()]).next().map(|_| 0),
-        b"--version" => return TOOL.parse(vec!["kill".into(), "--version".into()]).next().map(|_| 0),
+        b"--help" => {
+            return TOOL
+                .parse(vec!["kill".into(), "--help".into()])
+                .next()
+                .map(|_| 0);
+        }
+        b"--version" => {
+            return TOOL
+                .parse(vec!["kill".into(), "--version".into()])
+                .next()
+                .map(|_| 0);
+        }
         b"-s" | b"--signal" => {
             let option = words.next().unwrap_or_default();
             let Some(name) = words.next() else {
@@ -64,8 +78,13 @@ fn run(args: Vec<OsString>) -> Outcome {
             signal = parse_signal(&name)?;
         }
         word => {
-            let attached = word.strip_prefix(b"--signal=").or_else(|| word.strip_prefix(b"-s"));
-            let attached = attached.or_else(|| word.strip_prefix(b"-").filter(|rest| !rest.is_empty() && *rest != b"-"));
+            let attached = word
+                .strip_prefix(b"--signal=")
+                .or_else(|| word.strip_prefix(b"-s"));
+            let attached = attached.or_else(|| {
+                word.strip_prefix(b"-")
+                    .filter(|rest| !rest.is_empty() && *rest != b"-")
+            });
             let attached = attached.map(<[u8]>::to_vec);
             if let Some(name) = attached {
                 words.next();
@@ -88,7 +107,9 @@ fn run(args: Vec<OsString>) -> Outcome {
 }
 
 fn send(target: &[u8], signal: Option<Signal>) -> Result<bool, Stop> {
-    let number = std::str::from_utf8(target).ok().and_then(|text| text.parse::<i32>().ok());
+    let number = std::str::from_utf8(target)
+        .ok()
+        .and_then(|text| text.parse::<i32>().ok());
     let Some(pid) = number else {
         return Err(TOOL.usage(format!("failed to parse argument: {}", quote_word(target))));
     };
@@ -113,7 +134,9 @@ fn list(operands: Vec<Vec<u8>>) -> Outcome {
         return Ok(out.finish(&TOOL, 0));
     }
     for operand in operands {
-        let number = std::str::from_utf8(&operand).ok().and_then(|text| text.parse::<u32>().ok());
+        let number = std::str::from_utf8(&operand)
+            .ok()
+            .and_then(|text| text.parse::<u32>().ok());
         let text = match number {
             // NOTE: an exit status above 128 names the signal that caused it, as shells report it.
             Some(number) => Signal::from_number(if number > 128 { number - 128 } else { number })
@@ -132,11 +155,17 @@ fn list(operands: Vec<Vec<u8>>) -> Outcome {
 /// Numbers and names, seven a line.
 fn table() -> i32 {
     let mut out = Output::new();
-    let entries: Vec<_> = Signal::all().map(|signal| format!("{:2} {:<8}", signal.number(), signal.name())).collect();
+    let entries: Vec<_> = Signal::all()
+        .map(|signal| format!("{:2} {:<8}", signal.number(), signal.name()))
+        .collect();
     for line in entries.chunks(7) {
         let line_text = line.concat();
         // NOTE: procps ends only the last line with the blanks of its columns.
-        out.text(if line.len() == 7 { line_text.trim_end() } else { &line_text });
+        out.text(if line.len() == 7 {
+            line_text.trim_end()
+        } else {
+            &line_text
+        });
         out.text("\n");
     }
     out.finish(&TOOL, 0)

@@ -1,11 +1,12 @@
 //! `ls`: lists directories, with modes, owners, links and times, which uutils' does not know on WASI.
 
+mod arguments;
 mod color;
 mod columns;
 mod entry;
 mod long;
 mod options;
-mod pattern;
+mod quoting;
 mod sort;
 
 use std::ffi::OsString;
@@ -20,15 +21,15 @@ use entry::Entry;
 use options::{Format, Options};
 
 pub(super) fn main(args: Vec<OsString>) -> i32 {
-    cli::status(run(&options::LS, args, None))
+    cli::status(run(&arguments::LS, args, None))
 }
 
 pub(super) fn dir(args: Vec<OsString>) -> i32 {
-    cli::status(run(&options::DIR, args, Some(Format::Columns)))
+    cli::status(run(&arguments::DIR, args, Some(Format::Columns)))
 }
 
 pub(super) fn vdir(args: Vec<OsString>) -> i32 {
-    cli::status(run(&options::VDIR, args, Some(Format::Long)))
+    cli::status(run(&arguments::VDIR, args, Some(Format::Long)))
 }
 
 /// A listing under way.
@@ -51,13 +52,20 @@ struct Pending {
 }
 
 fn run(tool: &'static Tool, args: Vec<OsString>, format: Option<Format>) -> Outcome {
-    let (options, mut operands) = options::read(tool, args, format)?;
+    let (options, mut operands) = arguments::read(tool, args, format)?;
     let none = operands.is_empty();
     if none {
         operands.push(b".".to_vec());
     }
     let headings = operands.len() > 1 || options.recursive;
-    let mut listing = Listing { tool, options, out: Output::new(), status: 0, started: false, headings };
+    let mut listing = Listing {
+        tool,
+        options,
+        out: Output::new(),
+        status: 0,
+        started: false,
+        headings,
+    };
     let (mut files, mut dirs) = (Vec::new(), Vec::new());
     for operand in operands {
         match Entry::of_operand(&operand, &listing.options) {
@@ -73,8 +81,13 @@ fn run(tool: &'static Tool, args: Vec<OsString>, format: Option<Format>) -> Outc
         listing.started = true;
     }
     let dirs = dirs.into_iter().rev();
-    let mut pending: Vec<_> =
-        dirs.map(|entry| Pending { path: entry.name, above: Vec::new(), from_command_line: true }).collect();
+    let mut pending: Vec<_> = dirs
+        .map(|entry| Pending {
+            path: entry.name,
+            above: Vec::new(),
+            from_command_line: true,
+        })
+        .collect();
     while let Some(next) = pending.pop() {
         listing.directory(next, &mut pending);
     }
@@ -95,7 +108,12 @@ impl Listing {
         let read = file::read_dir(&dir.path);
         let names = match read {
             Ok(entries) => entries,
-            Err(errno) => return self.fail(serious, &format!("cannot open directory {}: {errno}", quote(&dir.path))),
+            Err(errno) => {
+                return self.fail(
+                    serious,
+                    &format!("cannot open directory {}: {errno}", quote(&dir.path)),
+                );
+            }
         };
         let mut above = dir.above;
         if self.options.recursive
@@ -126,8 +144,10 @@ impl Listing {
         self.total(&entries);
         self.show(&entries);
         if self.options.recursive {
-            let below =
-                entries.iter().rev().filter(|entry| entry.is_dir() && entry.name != b"." && entry.name != b"..");
+            let below = entries
+                .iter()
+                .rev()
+                .filter(|entry| entry.is_dir() && entry.name != b"." && entry.name != b"..");
             let slash: &[u8] = if dir.path.ends_with(b"/") { b"" } else { b"/" };
             pending.extend(below.map(|entry| Pending {
                 path: [&dir.path, slash, &entry.name].concat(),

@@ -26,7 +26,11 @@ Makes each DIRECTORY.
       --help        show this text
       --version     show the version
 ",
-    options: &[Opt::value(b'm', "mode"), Opt::flag(b'p', "parents"), Opt::flag(b'v', "verbose")],
+    options: &[
+        Opt::value(b'm', "mode"),
+        Opt::flag(b'p', "parents"),
+        Opt::flag(b'v', "verbose"),
+    ],
     order: Order::Any,
     usage_status: 1,
 };
@@ -60,10 +64,15 @@ fn run(args: Vec<OsString>) -> Outcome {
     }
     let umask = process::umask().unwrap_or(0);
     let mode = mode.map(|text| {
-        let mode = Mode::parse(&text).ok_or_else(|| TOOL.fail(1, format!("invalid mode {}", quote_word(&text))))?;
+        let mode = Mode::parse(&text)
+            .ok_or_else(|| TOOL.fail(1, format!("invalid mode {}", quote_word(&text))))?;
         Ok(mode.apply(0o777 & !umask, true, umask))
     });
-    let maker = Maker { mode: mode.transpose()?, parent_mode: 0o777, umask };
+    let maker = Maker {
+        mode: mode.transpose()?,
+        parent_mode: 0o777,
+        umask,
+    };
     let mut out = Output::new();
     let mut failed = false;
     for path in &operands {
@@ -72,11 +81,18 @@ fn run(args: Vec<OsString>) -> Outcome {
                 out.text(&format!("mkdir: created directory {}\n", quote(path)));
             }
         };
-        let made = if parents { maker.make_all(path, &mut told) } else { maker.make(path).map(|()| told(path)) };
+        let made = if parents {
+            maker.make_all(path, &mut told)
+        } else {
+            maker.make(path).map(|()| told(path))
+        };
         if let Err((path, errno)) = made.map_err(|failure| failure.named(path)) {
             failed = true;
             out.flush();
-            TOOL.warn(format!("cannot create directory {}: {errno}", quote_word(&path)));
+            TOOL.warn(format!(
+                "cannot create directory {}: {errno}",
+                quote_word(&path)
+            ));
         }
     }
     Ok(out.finish(&TOOL, i32::from(failed)))
@@ -104,7 +120,9 @@ impl From<Errno> for Failure {
 impl Maker {
     /// Makes one directory.
     pub(super) fn make(&self, path: &[u8]) -> Result<(), Failure> {
-        let Some(mode) = self.mode else { return Ok(file::make_dir(path, 0o777)?) };
+        let Some(mode) = self.mode else {
+            return Ok(file::make_dir(path, 0o777)?);
+        };
         // Made with the exact mode at once, so that nobody gets in while it is wider.
         let _mask = process::set_umask(0);
         let made = file::make_dir(path, mode & 0o777);
@@ -130,8 +148,18 @@ impl Maker {
                 Ok(()) => made(parent),
                 Err(_) if is_dir(parent) => {}
                 // What is there is no directory, so nothing can be made below.
-                Err(Errno::EEXIST) => return Err(Failure { path: Some(parent.to_vec()), errno: Errno::ENOTDIR }),
-                Err(errno) => return Err(Failure { path: Some(parent.to_vec()), errno }),
+                Err(Errno::EEXIST) => {
+                    return Err(Failure {
+                        path: Some(parent.to_vec()),
+                        errno: Errno::ENOTDIR,
+                    });
+                }
+                Err(errno) => {
+                    return Err(Failure {
+                        path: Some(parent.to_vec()),
+                        errno,
+                    });
+                }
             }
         }
         match self.make(path) {
@@ -146,6 +174,11 @@ impl Maker {
 /// Where the components above the last one end.
 fn parents(path: &[u8]) -> Vec<usize> {
     let last = path.iter().rposition(|byte| *byte != b'/').unwrap_or(0);
-    let ends = path.windows(2).enumerate().filter(|(_, pair)| pair[0] != b'/' && pair[1] == b'/');
-    ends.map(|(at, _)| at + 1).filter(|end| *end <= last).collect()
+    let ends = path
+        .windows(2)
+        .enumerate()
+        .filter(|(_, pair)| pair[0] != b'/' && pair[1] == b'/');
+    ends.map(|(at, _)| at + 1)
+        .filter(|end| *end <= last)
+        .collect()
 }

@@ -106,23 +106,42 @@ impl Request {
     fn split(&self, template: &[u8]) -> Result<(Vec<u8>, usize, Vec<u8>), Stop> {
         let end = match &self.suffix {
             Some(_) if !template.ends_with(b"X") => {
-                let text = format!("with --suffix, template {} must end in X", quote_word(template));
+                let text = format!(
+                    "with --suffix, template {} must end in X",
+                    quote_word(template)
+                );
                 return Err(TOOL.fail(1, text));
             }
             Some(_) => template.len(),
-            None => template.iter().rposition(|byte| *byte == b'X').map_or(0, |last| last + 1),
+            None => template
+                .iter()
+                .rposition(|byte| *byte == b'X')
+                .map_or(0, |last| last + 1),
         };
         let (with_marks, rest) = template.split_at_checked(end).unwrap_or((template, b""));
         let suffix = self.suffix.clone().unwrap_or_else(|| rest.to_vec());
         if suffix.contains(&b'/') {
-            let text = format!("invalid suffix {}, contains directory separator", quote(&suffix));
+            let text = format!(
+                "invalid suffix {}, contains directory separator",
+                quote(&suffix)
+            );
             return Err(TOOL.fail(1, text));
         }
-        let count = with_marks.iter().rev().take_while(|byte| **byte == b'X').count();
+        let count = with_marks
+            .iter()
+            .rev()
+            .take_while(|byte| **byte == b'X')
+            .count();
         if count < 3 {
-            return Err(TOOL.fail(1, format!("too few X's in template {}", quote_word(template))));
+            return Err(TOOL.fail(
+                1,
+                format!("too few X's in template {}", quote_word(template)),
+            ));
         }
-        let before = with_marks.get(..with_marks.len() - count).unwrap_or_default().to_vec();
+        let before = with_marks
+            .get(..with_marks.len() - count)
+            .unwrap_or_default()
+            .to_vec();
         Ok((before, count, suffix))
     }
 
@@ -131,15 +150,27 @@ impl Request {
         if !self.use_tmpdir {
             return Ok(before);
         }
-        let variable = std::env::var_os("TMPDIR").map(OsString::into_encoded_bytes).filter(|dir| !dir.is_empty());
+        let variable = std::env::var_os("TMPDIR")
+            .map(OsString::into_encoded_bytes)
+            .filter(|dir| !dir.is_empty());
         let given = self.below.clone().filter(|dir| !dir.is_empty());
-        let dir = if self.deprecated_t { variable.or(given) } else { given.or(variable) };
+        let dir = if self.deprecated_t {
+            variable.or(given)
+        } else {
+            given.or(variable)
+        };
         if self.deprecated_t && before.contains(&b'/') {
-            let text = format!("invalid template, {}, contains directory separator", quote(template));
+            let text = format!(
+                "invalid template, {}, contains directory separator",
+                quote(template)
+            );
             return Err(TOOL.fail(1, text));
         }
         if before.starts_with(b"/") {
-            let text = format!("invalid template, {}; with --tmpdir, it may not be absolute", quote(template));
+            let text = format!(
+                "invalid template, {}; with --tmpdir, it may not be absolute",
+                quote(template)
+            );
             return Err(TOOL.fail(1, text));
         }
         let dir = dir.unwrap_or_else(|| b"/tmp".to_vec());
@@ -163,7 +194,13 @@ impl Request {
             if self.quiet {
                 return Stop(1);
             }
-            TOOL.fail(1, format!("failed to create {kind} via template {}: {errno}", quote(&template)))
+            TOOL.fail(
+                1,
+                format!(
+                    "failed to create {kind} via template {}: {errno}",
+                    quote(&template)
+                ),
+            )
         })
     }
 

@@ -38,11 +38,24 @@ pub(super) struct Mode(Vec<Change>);
 impl Mode {
     /// Reads a mode; `None` when it is none.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
-        if text.first().is_some_and(|byte| (b'0'..=b'7').contains(byte)) {
+        if text
+            .first()
+            .is_some_and(|byte| (b'0'..=b'7').contains(byte))
+        {
             let value = octal(text)?;
             // NOTE: fewer than five digits leave a directory's set-id bits as they are unless they set them.
-            let mentioned = if text.len() < 5 { (value & SET_IDS) | 0o1777 } else { ALL };
-            return Some(Self(vec![Change { operator: b'=', source: Source::Given, affected: ALL, value, mentioned }]));
+            let mentioned = if text.len() < 5 {
+                (value & SET_IDS) | 0o1777
+            } else {
+                ALL
+            };
+            return Some(Self(vec![Change {
+                operator: b'=',
+                source: Source::Given,
+                affected: ALL,
+                value,
+                mentioned,
+            }]));
         }
         let mut changes = Vec::new();
         for clause in text.split(|byte| *byte == b',') {
@@ -66,7 +79,11 @@ impl Mode {
     pub(super) fn apply(&self, old: u32, is_dir: bool, umask: u32) -> u32 {
         let mut mode = old & ALL;
         for change in &self.0 {
-            let keep = if is_dir { SET_IDS & !change.mentioned } else { 0 };
+            let keep = if is_dir {
+                SET_IDS & !change.mentioned
+            } else {
+                0
+            };
             let mut value = change.value;
             match change.source {
                 Source::ExecuteIfAny if mode & EXECUTE != 0 || is_dir => value |= EXECUTE,
@@ -78,13 +95,21 @@ impl Mode {
                     }
                 }
             }
-            value &= if change.affected != 0 { change.affected } else { !umask };
+            value &= if change.affected != 0 {
+                change.affected
+            } else {
+                !umask
+            };
             value &= !keep;
             match change.operator {
                 b'+' => mode |= value,
                 b'-' => mode &= !value,
                 _ => {
-                    let others = if change.affected != 0 { !change.affected } else { 0 };
+                    let others = if change.affected != 0 {
+                        !change.affected
+                    } else {
+                        0
+                    };
                     mode = (mode & (others | keep)) | value;
                 }
             }
@@ -96,7 +121,9 @@ impl Mode {
 fn octal(text: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(text).ok()?;
     let digits = text.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
-    u32::from_str_radix(text, 8).ok().filter(|value| digits && *value <= ALL)
+    u32::from_str_radix(text, 8)
+        .ok()
+        .filter(|value| digits && *value <= ALL)
 }
 
 fn parse_clause(clause: &[u8], changes: &mut Vec<Change>) -> Option<()> {
@@ -114,7 +141,10 @@ fn parse_clause(clause: &[u8], changes: &mut Vec<Change>) -> Option<()> {
         if !b"+-=".contains(operator) {
             return None;
         }
-        let end = after.iter().position(|byte| b"+-=".contains(byte)).unwrap_or(after.len());
+        let end = after
+            .iter()
+            .position(|byte| b"+-=".contains(byte))
+            .unwrap_or(after.len());
         let (operand, next) = after.split_at_checked(end)?;
         rest = next;
         changes.push(parse_change(*operator, affected, operand)?);
@@ -126,7 +156,13 @@ fn parse_change(operator: u8, affected: u32, operand: &[u8]) -> Option<Change> {
     if operand.first().is_some_and(u8::is_ascii_digit) {
         // NOTE: an octal number stands for everybody, so nobody may be named with it.
         let value = octal(operand).filter(|_| affected == 0)?;
-        return Some(Change { operator, source: Source::Given, affected: ALL, value, mentioned: ALL });
+        return Some(Change {
+            operator,
+            source: Source::Given,
+            affected: ALL,
+            value,
+            mentioned: ALL,
+        });
     }
     let copied = match operand {
         b"u" => Some(0o700),
@@ -134,7 +170,11 @@ fn parse_change(operator: u8, affected: u32, operand: &[u8]) -> Option<Change> {
         b"o" => Some(0o007),
         _ => None,
     };
-    let mut source = if copied.is_some() { Source::Copy } else { Source::Given };
+    let mut source = if copied.is_some() {
+        Source::Copy
+    } else {
+        Source::Given
+    };
     let mut value = copied.unwrap_or(0);
     for letter in operand.iter().filter(|_| copied.is_none()) {
         value |= match letter {
@@ -150,14 +190,28 @@ fn parse_change(operator: u8, affected: u32, operand: &[u8]) -> Option<Change> {
             _ => return None,
         };
     }
-    let mentioned = if affected != 0 { affected & value } else { value };
-    Some(Change { operator, source, affected, value, mentioned })
+    let mentioned = if affected != 0 {
+        affected & value
+    } else {
+        value
+    };
+    Some(Change {
+        operator,
+        source,
+        affected,
+        value,
+        mentioned,
+    })
 }
 
 /// Permissions as `ls -l` shows them, without the letter of the type.
 pub(super) fn permissions(mode: u32) -> String {
     let mut text = String::with_capacity(9);
-    for (shift, special, set, alone) in [(6, 0o4000, 's', 'S'), (3, 0o2000, 's', 'S'), (0, 0o1000, 't', 'T')] {
+    for (shift, special, set, alone) in [
+        (6, 0o4000, 's', 'S'),
+        (3, 0o2000, 's', 'S'),
+        (0, 0o1000, 't', 'T'),
+    ] {
         let bits = mode >> shift;
         text.push(if bits & 4 != 0 { 'r' } else { '-' });
         text.push(if bits & 2 != 0 { 'w' } else { '-' });
@@ -173,7 +227,11 @@ pub(super) fn permissions(mode: u32) -> String {
 
 /// Type and permissions as `ls -l` shows them.
 pub(super) fn long(mode: u32) -> String {
-    format!("{}{}", FileType::from_mode(mode).letter(), permissions(mode))
+    format!(
+        "{}{}",
+        FileType::from_mode(mode).letter(),
+        permissions(mode)
+    )
 }
 
 /// The major number in Linux's 64-bit `dev_t`.
@@ -209,14 +267,17 @@ mod tests {
             let mode = Mode::parse(text.as_bytes()).map(|mode| mode.apply(old, false, 0o022));
             assert_eq!(mode, Some(new), "{text}");
         }
-        for text in ["", "8", "u", "u+q", "+x,", "rwx", "99999", "u+0700", "u+ug", "77777"] {
+        for text in [
+            "", "8", "u", "u+q", "+x,", "rwx", "99999", "u+0700", "u+ug", "77777",
+        ] {
             assert!(Mode::parse(text.as_bytes()).is_none(), "{text}");
         }
     }
 
     #[test]
     fn a_directory_keeps_its_set_id_bits() {
-        let apply = |text: &str| Mode::parse(text.as_bytes()).map(|mode| mode.apply(0o2755, true, 0o022));
+        let apply =
+            |text: &str| Mode::parse(text.as_bytes()).map(|mode| mode.apply(0o2755, true, 0o022));
         assert_eq!(apply("700"), Some(0o2700));
         assert_eq!(apply("00700"), Some(0o700));
         assert_eq!(apply("g-s"), Some(0o755));

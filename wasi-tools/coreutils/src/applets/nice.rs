@@ -34,7 +34,10 @@ fn run(args: Vec<OsString>) -> Outcome {
         adjustment = value;
     }
     if let Some(text) = &adjustment
-        && std::str::from_utf8(text).ok().and_then(|text| text.trim_ascii_start().parse::<i64>().ok()).is_none()
+        && std::str::from_utf8(text)
+            .ok()
+            .and_then(|text| text.trim_ascii_start().parse::<i64>().ok())
+            .is_none()
     {
         return Err(TOOL.fail(125, format!("invalid adjustment {}", quote_word(text))));
     }
@@ -59,7 +62,9 @@ fn old_style(args: Vec<OsString>) -> Vec<OsString> {
     for word in words.by_ref() {
         let text = word.to_string_lossy().into_owned();
         let number = text.strip_prefix('-').filter(|rest| {
-            rest.strip_prefix(['-', '+']).unwrap_or(rest).starts_with(|first: char| first.is_ascii_digit())
+            rest.strip_prefix(['-', '+'])
+                .unwrap_or(rest)
+                .starts_with(|first: char| first.is_ascii_digit())
         });
         let Some(number) = number else {
             new.push(word);

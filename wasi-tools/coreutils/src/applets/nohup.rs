@@ -45,8 +45,12 @@ fn run(args: Vec<OsString>) -> Outcome {
     }
     let [no_input, no_output, no_errors] = [Fd::STDIN, Fd::STDOUT, Fd::STDERR].map(Fd::is_terminal);
     if no_input {
-        redirect(b"/dev/null", OpenFlags::WRONLY, Fd::STDIN)
-            .map_err(|errno| TOOL.fail(125, format!("failed to render standard input unusable: {errno}")))?;
+        redirect(b"/dev/null", OpenFlags::WRONLY, Fd::STDIN).map_err(|errno| {
+            TOOL.fail(
+                125,
+                format!("failed to render standard input unusable: {errno}"),
+            )
+        })?;
     }
     let mut said = no_input && !no_output;
     if said && !no_errors {
@@ -65,9 +69,9 @@ fn run(args: Vec<OsString>) -> Outcome {
             let ignoring = if said { "ignoring input and " } else { "" };
             TOOL.warn(format!("{ignoring}redirecting stderr to stdout"));
         }
-        Fd::STDOUT
-            .dup2(Fd::STDERR, OnExec::Keep)
-            .map_err(|errno| TOOL.fail(125, format!("failed to redirect standard error: {errno}")))?;
+        Fd::STDOUT.dup2(Fd::STDERR, OnExec::Keep).map_err(|errno| {
+            TOOL.fail(125, format!("failed to redirect standard error: {errno}"))
+        })?;
     }
     let _always_possible = signal::action(Signal::HUP, Disposition::Ignore);
     let errno = program::command(&words).exec();
@@ -92,17 +96,22 @@ fn append_output() -> Result<Vec<u8>, Stop> {
     // NOTE: only its user may read it, whatever the umask says.
     let umask = process::set_umask(0o177);
     let here = redirect(b"nohup.out", flags, Fd::STDOUT);
-    let home = std::env::var_os("HOME").map(|home| [home.as_encoded_bytes(), b"/nohup.out"].concat());
+    let home =
+        std::env::var_os("HOME").map(|home| [home.as_encoded_bytes(), b"/nohup.out"].concat());
     let result = match (here, home) {
         (Ok(()), _) => Ok(b"nohup.out".to_vec()),
         (Err(errno), None) => Err((b"nohup.out".to_vec(), errno)),
         (Err(errno), Some(home)) => {
             TOOL.warn(format!("failed to open 'nohup.out': {errno}"));
-            redirect(&home, flags, Fd::STDOUT).map(|()| home.clone()).map_err(|errno| (home, errno))
+            redirect(&home, flags, Fd::STDOUT)
+                .map(|()| home.clone())
+                .map_err(|errno| (home, errno))
         }
     };
     if let Ok(umask) = umask {
         let _restored = process::set_umask(umask);
     }
-    result.map_err(|(file, errno)| TOOL.fail(125, format!("failed to open {}: {errno}", quote(&file))))
+    result.map_err(|(file, errno)| {
+        TOOL.fail(125, format!("failed to open {}: {errno}", quote(&file)))
+    })
 }

@@ -6,9 +6,9 @@ use sandbar_guest::{Signal, process};
 
 use super::{
     cli::{self, Opt, Order, Outcome, Output, Stop, Takes, Tool},
-    pattern::Regex,
     proc::{self, Process},
     quote::quote_word,
+    regex::Regex,
     users,
 };
 
@@ -120,7 +120,9 @@ pub(super) fn pgrep(args: Vec<OsString>) -> i32 {
 pub(super) fn pkill(args: Vec<OsString>) -> i32 {
     // The first word may be the signal: `pkill -HUP name`.
     let mut args = args;
-    let signal = args.get(1).and_then(|word| Signal::parse(word.as_encoded_bytes().strip_prefix(b"-")?));
+    let signal = args
+        .get(1)
+        .and_then(|word| Signal::parse(word.as_encoded_bytes().strip_prefix(b"-")?));
     if signal.is_some() {
         args.remove(1);
     }
@@ -157,7 +159,9 @@ fn run(tool: &'static Tool, args: Vec<OsString>, mut signal: Option<Signal>) -> 
     let (mut filter, mut display) = (Filter::default(), Display::default());
     let mut parser = tool.parse(args);
     while let Some((option, value)) = parser.next()? {
-        let value = value.map(|value| String::from_utf8_lossy(&value).into_owned()).unwrap_or_default();
+        let value = value
+            .map(|value| String::from_utf8_lossy(&value).into_owned())
+            .unwrap_or_default();
         match option {
             "count" => display.count = true,
             "list-full" => display.list_full = true,
@@ -166,7 +170,9 @@ fn run(tool: &'static Tool, args: Vec<OsString>, mut signal: Option<Signal>) -> 
             "delimiter" => display.delimiter = Some(value.into_bytes()),
             "signal" if signal.is_some() => {
                 let parsed = Signal::parse(value.as_bytes());
-                signal = Some(parsed.ok_or_else(|| tool.usage(format!("unknown signal {}", quote_word(value.as_bytes()))))?);
+                signal = Some(parsed.ok_or_else(|| {
+                    tool.usage(format!("unknown signal {}", quote_word(value.as_bytes())))
+                })?);
             }
             other => filter.read(tool, other, &value)?,
         }
@@ -195,19 +201,33 @@ fn run(tool: &'static Tool, args: Vec<OsString>, mut signal: Option<Signal>) -> 
 
 fn regex(tool: &Tool, pattern: &[u8], ignore_case: bool) -> Result<Regex, Stop> {
     let text = String::from_utf8_lossy(pattern).into_owned();
-    Regex::new(&text, ignore_case)
-        .ok_or_else(|| tool.fail(2, format!("invalid regular expression: {}", quote_word(pattern))))
+    Regex::new(&text, ignore_case).ok_or_else(|| {
+        tool.fail(
+            2,
+            format!("invalid regular expression: {}", quote_word(pattern)),
+        )
+    })
 }
 
 impl Filter {
     fn read(&mut self, tool: &Tool, option: &str, value: &str) -> Result<(), Stop> {
         let wrong = |item: &str| tool.usage(format!("not a number: {item}"));
-        let numbers = || value.split(',').map(|item| item.parse::<i32>().map_err(|_| wrong(item))).collect::<Result<Vec<_>, _>>();
+        let numbers = || {
+            value
+                .split(',')
+                .map(|item| item.parse::<i32>().map_err(|_| wrong(item)))
+                .collect::<Result<Vec<_>, _>>()
+        };
         let ids = |find: fn(&str) -> Option<u32>, what: &str| {
-            let id = |item| find(item).ok_or_else(|| tool.usage(format!("invalid {what} name: {item}")));
+            let id =
+                |item| find(item).ok_or_else(|| tool.usage(format!("invalid {what} name: {item}")));
             value.split(',').map(id).collect::<Result<Vec<_>, _>>()
         };
-        let user = |name: &str| users::user(name).map(|user| user.uid).or_else(|| name.parse().ok());
+        let user = |name: &str| {
+            users::user(name)
+                .map(|user| user.uid)
+                .or_else(|| name.parse().ok())
+        };
         match option {
             "full" => self.full = true,
             "exact" => self.exact = true,
@@ -239,15 +259,33 @@ impl Filter {
 
     fn find(&self, pattern: Option<&Regex>) -> Vec<Process> {
         let own = process::ids(None).ok();
-        let own_id = |number: i32, own: Option<process::Pid>| if number == 0 { own.map_or(0, |pid| pid.0) } else { number };
-        let groups: Vec<_> = self.groups.iter().map(|id| own_id(*id, own.map(|own| own.pgid))).collect();
-        let sessions: Vec<_> = self.sessions.iter().map(|id| own_id(*id, own.map(|own| own.sid))).collect();
+        let own_id = |number: i32, own: Option<process::Pid>| {
+            if number == 0 {
+                own.map_or(0, |pid| pid.0)
+            } else {
+                number
+            }
+        };
+        let groups: Vec<_> = self
+            .groups
+            .iter()
+            .map(|id| own_id(*id, own.map(|own| own.pgid)))
+            .collect();
+        let sessions: Vec<_> = self
+            .sessions
+            .iter()
+            .map(|id| own_id(*id, own.map(|own| own.sid)))
+            .collect();
         let among = |list: &[i32], id: i32| list.is_empty() || list.contains(&id);
         let of_user = |list: &[u32], id: u32| list.is_empty() || list.contains(&id);
         let mut found = proc::all();
         found.retain(|process| own.is_none_or(|own| own.pid.0 != process.pid));
         found.retain(|process| {
-            let text = if self.full && !process.args.is_empty() { process.args.join(" ") } else { process.comm.clone() };
+            let text = if self.full && !process.args.is_empty() {
+                process.args.join(" ")
+            } else {
+                process.comm.clone()
+            };
             let matches = among(&groups, process.pgid)
                 && among(&self.parents, process.ppid)
                 && among(&sessions, process.sid)
@@ -302,7 +340,8 @@ pub(super) fn pidof(args: Vec<OsString>) -> i32 {
 }
 
 fn run_pidof(args: Vec<OsString>) -> Outcome {
-    let (mut single, mut quiet, mut scripts, mut separator, mut omitted) = (false, false, false, b" ".to_vec(), Vec::new());
+    let (mut single, mut quiet, mut scripts, mut separator, mut omitted) =
+        (false, false, false, b" ".to_vec(), Vec::new());
     let mut parser = PIDOF.parse(args);
     while let Some((option, value)) = parser.next()? {
         let value = value.unwrap_or_default();
@@ -311,28 +350,59 @@ fn run_pidof(args: Vec<OsString>) -> Outcome {
             "-q" => quiet = true,
             "-x" => scripts = true,
             "separator" => separator = value,
-            _ => omitted.extend(String::from_utf8_lossy(&value).split(',').filter_map(|pid| pid.parse::<i32>().ok())),
+            _ => omitted.extend(
+                String::from_utf8_lossy(&value)
+                    .split(',')
+                    .filter_map(|pid| pid.parse::<i32>().ok()),
+            ),
         }
     }
     let base = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    let names: Vec<_> = parser.operands().iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    let names: Vec<_> = parser
+        .operands()
+        .iter()
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect();
     let own = process::id();
     let mut found = proc::all();
     found.retain(|process| {
-        let program = process.args.first().map(|program| base(program)).unwrap_or_default();
-        let script = process.args.get(1).map(|script| base(script)).filter(|_| scripts);
+        let program = process
+            .args
+            .first()
+            .map(|program| base(program))
+            .unwrap_or_default();
+        let script = process
+            .args
+            .get(1)
+            .map(|script| base(script))
+            .filter(|_| scripts);
         let called = |name: &String| {
             let name = base(name);
-            program.trim_start_matches('-') == name || process.comm == name || script.as_deref() == Some(&name)
+            program.trim_start_matches('-') == name
+                || process.comm == name
+                || script.as_deref() == Some(&name)
         };
-        process.pid != own.0 && !omitted.contains(&process.pid) && process.state != 'Z' && names.iter().any(called)
+        process.pid != own.0
+            && !omitted.contains(&process.pid)
+            && process.state != 'Z'
+            && names.iter().any(called)
     });
     // The newest first, as it has always been.
     found.reverse();
-    let numbers: Vec<_> = found.iter().take(if single { 1 } else { usize::MAX }).map(|p| p.pid.to_string()).collect();
+    let numbers: Vec<_> = found
+        .iter()
+        .take(if single { 1 } else { usize::MAX })
+        .map(|p| p.pid.to_string())
+        .collect();
     let mut out = Output::new();
     if !quiet && !numbers.is_empty() {
-        out.bytes(&numbers.iter().map(String::as_bytes).collect::<Vec<_>>().join(separator.as_slice()));
+        out.bytes(
+            &numbers
+                .iter()
+                .map(String::as_bytes)
+                .collect::<Vec<_>>()
+                .join(separator.as_slice()),
+        );
         out.text("\n");
     }
     Ok(out.finish(&PIDOF, i32::from(numbers.is_empty())))

@@ -38,7 +38,9 @@ pub(super) struct Process {
 /// All processes in the order of their numbers.
 pub(super) fn all() -> Vec<Process> {
     let entries = file::read_dir(b"/proc").unwrap_or_default();
-    let numbers = entries.iter().filter_map(|entry| std::str::from_utf8(&entry.name).ok()?.parse::<i32>().ok());
+    let numbers = entries
+        .iter()
+        .filter_map(|entry| std::str::from_utf8(&entry.name).ok()?.parse::<i32>().ok());
     let mut numbers: Vec<_> = numbers.collect();
     numbers.sort_unstable();
     // One that ends meanwhile is left out.
@@ -53,13 +55,28 @@ pub(super) fn one(pid: i32) -> Option<Process> {
     let (_, rest) = text.split_once('(')?;
     let (comm, rest) = rest.rsplit_once(')')?;
     let fields: Vec<_> = rest.split_ascii_whitespace().collect();
-    let number = |index: usize| fields.get(index).and_then(|field| field.parse::<i64>().ok()).unwrap_or(0);
-    let unsigned = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+    let number = |index: usize| {
+        fields
+            .get(index)
+            .and_then(|field| field.parse::<i64>().ok())
+            .unwrap_or(0)
+    };
+    let unsigned = |index: usize| {
+        fields
+            .get(index)
+            .and_then(|field| field.parse::<u64>().ok())
+            .unwrap_or(0)
+    };
     let id = |index: usize| i32::try_from(number(index)).unwrap_or(0);
     let status = String::from_utf8_lossy(&read("status").unwrap_or_default()).into_owned();
     let ids = |label: &str| -> (u32, u32) {
-        let line = status.lines().find_map(|line| line.strip_prefix(label)).unwrap_or_default();
-        let mut ids = line.split_ascii_whitespace().map(|id| id.parse().unwrap_or(0));
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix(label))
+            .unwrap_or_default();
+        let mut ids = line
+            .split_ascii_whitespace()
+            .map(|id| id.parse().unwrap_or(0));
         (ids.next().unwrap_or(0), ids.next().unwrap_or(0))
     };
     let ((real_uid, uid), (real_gid, gid)) = (ids("Uid:"), ids("Gid:"));
@@ -68,7 +85,10 @@ pub(super) fn one(pid: i32) -> Option<Process> {
     let args = if arguments.is_empty() {
         Vec::new()
     } else {
-        arguments.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+        arguments
+            .split(|byte| *byte == 0)
+            .map(|word| String::from_utf8_lossy(word).into_owned())
+            .collect()
     };
     Some(Process {
         pid,
@@ -99,8 +119,16 @@ pub(super) fn one(pid: i32) -> Option<Process> {
 /// Ticks that the system is up.
 pub(super) fn uptime_ticks() -> u64 {
     let text = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
-    let (seconds, hundredths) = text.split(' ').next().and_then(|up| up.split_once('.')).unwrap_or(("0", "0"));
-    seconds.parse::<u64>().unwrap_or(0).saturating_mul(TICKS).saturating_add(hundredths.trim().parse().unwrap_or(0))
+    let (seconds, hundredths) = text
+        .split(' ')
+        .next()
+        .and_then(|up| up.split_once('.'))
+        .unwrap_or(("0", "0"));
+    seconds
+        .parse::<u64>()
+        .unwrap_or(0)
+        .saturating_mul(TICKS)
+        .saturating_add(hundredths.trim().parse().unwrap_or(0))
 }
 
 /// When the system came up, in seconds since 1970.
@@ -111,14 +139,18 @@ pub(super) fn boot_seconds() -> i64 {
         let up = i64::try_from(uptime_ticks() / TICKS).unwrap_or(0);
         time::realtime_ns() / 1_000_000_000 - up
     };
-    line.and_then(|seconds| seconds.trim().parse().ok()).unwrap_or_else(from_clock)
+    line.and_then(|seconds| seconds.trim().parse().ok())
+        .unwrap_or_else(from_clock)
 }
 
 /// A line of `/proc/meminfo`, in KiB.
 pub(super) fn memory_kib(label: &str) -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix(label)?.strip_prefix(':'));
-    line.and_then(|rest| rest.split_ascii_whitespace().next()?.parse().ok()).unwrap_or(0)
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(label)?.strip_prefix(':'));
+    line.and_then(|rest| rest.split_ascii_whitespace().next()?.parse().ok())
+        .unwrap_or(0)
 }
 
 impl Process {
@@ -133,12 +165,19 @@ impl Process {
 
     /// The name, marked when it has ended.
     pub(super) fn name(&self) -> String {
-        if self.state == 'Z' { format!("{} <defunct>", self.comm) } else { self.comm.clone() }
+        if self.state == 'Z' {
+            format!("{} <defunct>", self.comm)
+        } else {
+            self.comm.clone()
+        }
     }
 
     /// Its terminal, `?` without one.
     pub(super) fn terminal(&self) -> String {
-        let (major, minor) = ((self.tty >> 8) & 0xfff, (self.tty & 0xff) | ((self.tty >> 12) & 0xfff00));
+        let (major, minor) = (
+            (self.tty >> 8) & 0xfff,
+            (self.tty & 0xff) | ((self.tty >> 12) & 0xfff00),
+        );
         match major {
             0 => String::from("?"),
             4 if minor < 64 => format!("tty{minor}"),

@@ -17,12 +17,19 @@ pub(super) fn command(words: &[Vec<u8>]) -> Spawn {
     let program = words.first().map(Vec::as_slice).unwrap_or_default();
     let mut spawn = Spawn::new(program);
     // The environment is passed because `std::env` may have changed it since the start.
-    spawn.search(true).args(words).all_fds(true).env(sandbar_guest::process::environment());
+    spawn
+        .search(true)
+        .args(words)
+        .all_fds(true)
+        .env(sandbar_guest::process::environment());
     spawn
 }
 
 /// Says that `words` can't be run.
 pub(super) fn failed(tool: &Tool, words: &[Vec<u8>], errno: Errno) -> Stop {
     let name = quote_word(words.first().map(Vec::as_slice).unwrap_or_default());
-    tool.fail(failure_status(errno), format!("failed to run command {name}: {errno}"))
+    tool.fail(
+        failure_status(errno),
+        format!("failed to run command {name}: {errno}"),
+    )
 }

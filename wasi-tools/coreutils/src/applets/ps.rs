@@ -79,7 +79,11 @@ fn wrong(text: &str) -> Stop {
 
 fn run(args: Vec<OsString>) -> Result<i32, Stop> {
     let mut request = Request::default();
-    let mut words: Vec<_> = args.into_iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut words: Vec<_> = args
+        .into_iter()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
     words.reverse();
     while let Some(word) = words.pop() {
         if let Some(long) = word.strip_prefix("--") {
@@ -105,16 +109,29 @@ fn list(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn numbers(text: &str) -> Result<Vec<i32>, Stop> {
-    list(text).map(|item| item.parse().map_err(|_| wrong("process ID list syntax error"))).collect()
+    list(text)
+        .map(|item| {
+            item.parse()
+                .map_err(|_| wrong("process ID list syntax error"))
+        })
+        .collect()
 }
 
 fn user_ids(text: &str) -> Result<Vec<u32>, Stop> {
-    let id = |name: &str| users::user(name).map(|user| user.uid).or_else(|| name.parse().ok());
-    list(text).map(|item| id(item).ok_or_else(|| wrong("user name does not exist"))).collect()
+    let id = |name: &str| {
+        users::user(name)
+            .map(|user| user.uid)
+            .or_else(|| name.parse().ok())
+    };
+    list(text)
+        .map(|item| id(item).ok_or_else(|| wrong("user name does not exist")))
+        .collect()
 }
 
 fn group_ids(text: &str) -> Result<Vec<u32>, Stop> {
-    list(text).map(|item| users::group(item).ok_or_else(|| wrong("group name does not exist"))).collect()
+    list(text)
+        .map(|item| users::group(item).ok_or_else(|| wrong("group name does not exist")))
+        .collect()
 }
 
 impl Request {
@@ -123,15 +140,20 @@ impl Request {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (word, None),
         };
-        let mut value = || attached.clone().or_else(|| words.pop()).ok_or_else(|| wrong("list of values must follow"));
+        let mut value = || {
+            attached
+                .clone()
+                .or_else(|| words.pop())
+                .ok_or_else(|| wrong("list of values must follow"))
+        };
         match name {
             "help" | "version" => {
                 let mut parser = TOOL.parse(vec!["ps".into(), format!("--{name}").into()]);
                 return parser.next().map(|_| ());
             }
             "deselect" => self.deselect = true,
-            "no-headers" | "no-heading" | "noheader" | "noheading" | "no-header" | "noheaders" | "noheadings"
-            | "no-headings" => self.no_headers = true,
+            "no-headers" | "no-heading" | "noheader" | "noheading" | "no-header" | "noheaders"
+            | "noheadings" | "no-headings" => self.no_headers = true,
             "headers" | "heading" | "header" | "headings" => self.no_headers = false,
             "pid" => self.pids.extend(numbers(&value()?)?),
             "ppid" => self.parents.extend(numbers(&value()?)?),
@@ -151,8 +173,16 @@ impl Request {
         let mut letters = letters.chars();
         while let Some(letter) = letters.next() {
             let mut value = || {
-                let rest = std::mem::replace(&mut letters, "".chars()).as_str().to_owned();
-                if !rest.is_empty() { Ok(rest) } else { words.pop().ok_or_else(|| wrong("list of values must follow")) }
+                let rest = std::mem::replace(&mut letters, "".chars())
+                    .as_str()
+                    .to_owned();
+                if !rest.is_empty() {
+                    Ok(rest)
+                } else {
+                    words
+                        .pop()
+                        .ok_or_else(|| wrong("list of values must follow"))
+                }
             };
             match letter {
                 'e' | 'A' => self.all = true,
@@ -182,8 +212,16 @@ impl Request {
         let mut letters = letters.chars();
         while let Some(letter) = letters.next() {
             let mut value = || {
-                let rest = std::mem::replace(&mut letters, "".chars()).as_str().to_owned();
-                if !rest.is_empty() { Ok(rest) } else { words.pop().ok_or_else(|| wrong("list of values must follow")) }
+                let rest = std::mem::replace(&mut letters, "".chars())
+                    .as_str()
+                    .to_owned();
+                if !rest.is_empty() {
+                    Ok(rest)
+                } else {
+                    words
+                        .pop()
+                        .ok_or_else(|| wrong("list of values must follow"))
+                }
             };
             match letter {
                 'a' => self.bsd_all = true,
@@ -209,15 +247,18 @@ impl Request {
         while !rest.is_empty() {
             let end = rest.find([',', ' ', '=', ':']).unwrap_or(rest.len());
             let (name, after) = rest.split_at(end);
-            let mut column = Column::find(name)
-                .ok_or_else(|| wrong(&format!("unknown user-defined format specifier \"{name}\"")))?;
+            let mut column = Column::find(name).ok_or_else(|| {
+                wrong(&format!("unknown user-defined format specifier \"{name}\""))
+            })?;
             rest = after;
             if let Some(after) = rest.strip_prefix(':') {
                 let end = after.find([',', ' ', '=']).unwrap_or(after.len());
                 let (width, after) = after.split_at(end);
-                column.width = width.parse().ok().filter(|width| (1..=4096).contains(width)).ok_or_else(|| {
-                    wrong("improper format list")
-                })?;
+                column.width = width
+                    .parse()
+                    .ok()
+                    .filter(|width| (1..=4096).contains(width))
+                    .ok_or_else(|| wrong("improper format list"))?;
                 rest = after;
             }
             match rest.strip_prefix('=') {
@@ -251,7 +292,9 @@ impl Request {
             || self.names.contains(&process.comm)
             || self.users.contains(&process.uid)
             || self.groups.contains(&process.gid)
-            || self.groups.contains(&u32::try_from(process.sid).unwrap_or(0));
+            || self
+                .groups
+                .contains(&u32::try_from(process.sid).unwrap_or(0));
         // Without a terminal of its own the caller does not care about others'.
         let has_terminal = process.tty != 0 || own_terminal == 0;
         if self.no_leaders && !leader || self.with_terminal && has_terminal && !leader {
@@ -274,7 +317,9 @@ impl Request {
             let format = self.format.unwrap_or(if self.bsd { BSD } else { DEFAULT });
             for item in format.split(',') {
                 // The formats above name columns that there are.
-                let (name, heading) = item.split_once('=').map_or((item, None), |(name, it)| (name, Some(it)));
+                let (name, heading) = item
+                    .split_once('=')
+                    .map_or((item, None), |(name, it)| (name, Some(it)));
                 if let Some(mut column) = Column::find(name) {
                     if let Some(heading) = heading {
                         heading.clone_into(&mut column.heading);
@@ -285,7 +330,9 @@ impl Request {
         }
         let context = Context::new();
         for key in self.sort.iter().rev() {
-            let (reverse, name) = key.strip_prefix('-').map_or((false, key.as_str()), |name| (true, name));
+            let (reverse, name) = key
+                .strip_prefix('-')
+                .map_or((false, key.as_str()), |name| (true, name));
             if let Some(column) = Column::find(name.strip_prefix('+').unwrap_or(name)) {
                 processes.sort_by(|left, right| {
                     let order = column.compare(&context, left, right);
@@ -294,12 +341,20 @@ impl Request {
             }
         }
         let mut out = Output::new();
-        let headings: Vec<_> = self.columns.iter().map(|column| column.heading.clone()).collect();
+        let headings: Vec<_> = self
+            .columns
+            .iter()
+            .map(|column| column.heading.clone())
+            .collect();
         if !self.no_headers && headings.iter().any(|heading| !heading.is_empty()) {
             self.line(&headings, &mut out);
         }
         for process in &processes {
-            let values: Vec<_> = self.columns.iter().map(|column| (column.value)(&context, process)).collect();
+            let values: Vec<_> = self
+                .columns
+                .iter()
+                .map(|column| (column.value)(&context, process))
+                .collect();
             self.line(&values, &mut out);
         }
         out.finish(&TOOL, i32::from(!found))
@@ -310,7 +365,10 @@ impl Request {
         let last = self.columns.len().saturating_sub(1);
         let mut over = 0;
         for (index, (column, value)) in self.columns.iter().zip(values).enumerate() {
-            let value: String = value.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+            let value: String = value
+                .chars()
+                .map(|c| if c.is_control() { '?' } else { c })
+                .collect();
             // A value that is too wide takes the place of the next one's blanks.
             let width = column.width.saturating_sub(over);
             let shown = value.chars().count();
@@ -324,7 +382,9 @@ impl Request {
                 line.push_str(&" ".repeat(missing));
                 line.push_str(&value);
             }
-            over = (over + shown.max(width)).saturating_sub(column.width).min(over + shown);
+            over = (over + shown.max(width))
+                .saturating_sub(column.width)
+                .min(over + shown);
             if shown <= width {
                 over = 0;
             }

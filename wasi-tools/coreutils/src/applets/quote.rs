@@ -40,10 +40,16 @@ pub(super) fn quote(name: &[u8]) -> String {
 
 /// A word as it is, or quoted when a shell would not read it as that word.
 pub(super) fn quote_for_shell(word: &[u8]) -> String {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 0x80 || b"%+,-./:@_]^{}".contains(byte);
+    let plain = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || *byte >= 0x80 || b"%+,-./:@_]^{}".contains(byte)
+    };
     let special_start = matches!(word, [] | [b'{' | b'}']);
     match std::str::from_utf8(word) {
-        Ok(text) if word.iter().all(plain) && !special_start && !text.chars().any(char::is_control) => text.to_owned(),
+        Ok(text)
+            if word.iter().all(plain) && !special_start && !text.chars().any(char::is_control) =>
+        {
+            text.to_owned()
+        }
         _ => quote(word),
     }
 }

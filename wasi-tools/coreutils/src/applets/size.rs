@@ -38,11 +38,22 @@ impl BlockSize {
         }
         let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (number, unit) = text.split_at_checked(digits)?;
-        let count: u64 = if number.is_empty() { 1 } else { number.parse().ok()? };
+        let count: u64 = if number.is_empty() {
+            1
+        } else {
+            number.parse().ok()?
+        };
         let (factor, suffix) = unit_factor(unit)?;
         let size = count.checked_mul(factor).filter(|size| *size > 0)?;
         // NOTE: the letters are shown only when no number was given with them.
-        Some(Self::Fixed(size, if number.is_empty() { suffix } else { Suffix::None }))
+        Some(Self::Fixed(
+            size,
+            if number.is_empty() {
+                suffix
+            } else {
+                Suffix::None
+            },
+        ))
     }
 
     /// A number of bytes in this unit.
@@ -86,7 +97,11 @@ fn human(bytes: u64, base: u64) -> String {
     let mut unit = base;
     for letter in UNITS {
         let tenths = (bytes * 10).div_ceil(unit);
-        let letter = if base == 1000 && letter == 'K' { 'k' } else { letter };
+        let letter = if base == 1000 && letter == 'K' {
+            'k'
+        } else {
+            letter
+        };
         if tenths < 100 {
             return format!("{}.{}{letter}", tenths / 10, tenths % 10);
         }
@@ -97,6 +112,31 @@ fn human(bytes: u64, base: u64) -> String {
         unit *= base;
     }
     format!("{}Y", bytes.div_ceil(unit / base))
+}
+
+/// A number as `dd`, `head` and `tail` take it: factors with `x` between them, each with a unit (`b` 512, `K` 1024, `kB` 1000, …).
+pub(super) fn number(text: &str) -> Option<u64> {
+    let factor = |text: &str| {
+        let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (number, unit) = text.split_at_checked(digits)?;
+        let unit = match unit {
+            "" | "c" => 1,
+            "w" => 2,
+            "b" => 512,
+            unit => {
+                let power = "KMGTPE".find(unit.get(..1)?.to_uppercase().as_str())?;
+                let power = u32::try_from(power).ok()? + 1;
+                match unit.get(1..)? {
+                    "" | "iB" => 1024_u64.checked_pow(power)?,
+                    "B" => 1000_u64.checked_pow(power)?,
+                    _ => return None,
+                }
+            }
+        };
+        number.parse::<u64>().ok()?.checked_mul(unit)
+    };
+    text.split('x')
+        .try_fold(1_u64, |product, text| product.checked_mul(factor(text)?))
 }
 
 #[cfg(test)]
@@ -115,13 +155,39 @@ mod tests {
             (1_048_575, "1.0M", "1.1M"),
             (u64::MAX, "16E", "19E"),
         ] {
-            assert_eq!((BlockSize::HUMAN.show(bytes), BlockSize::SI.show(bytes)), (human.into(), si.into()), "{bytes}");
+            assert_eq!(
+                (BlockSize::HUMAN.show(bytes), BlockSize::SI.show(bytes)),
+                (human.into(), si.into()),
+                "{bytes}"
+            );
         }
-        for (text, shown) in [("K", "10K"), ("1K", "10"), ("kB", "10kB"), ("512", "20"), ("MiB", "1M")] {
-            assert_eq!(BlockSize::parse(text.as_bytes()).map(|size| size.show(10_000)), Some(shown.into()), "{text}");
+        for (text, shown) in [
+            ("K", "10K"),
+            ("1K", "10"),
+            ("kB", "10kB"),
+            ("512", "20"),
+            ("MiB", "1M"),
+        ] {
+            assert_eq!(
+                BlockSize::parse(text.as_bytes()).map(|size| size.show(10_000)),
+                Some(shown.into()),
+                "{text}"
+            );
         }
-        for text in ["", "0", "x", "1x", "-1", "KX", "9999999999999999999999", "Y"] {
-            assert!(BlockSize::parse(text.as_bytes()).is_none() || text.is_empty(), "{text}");
+        for text in [
+            "",
+            "0",
+            "x",
+            "1x",
+            "-1",
+            "KX",
+            "9999999999999999999999",
+            "Y",
+        ] {
+            assert!(
+                BlockSize::parse(text.as_bytes()).is_none() || text.is_empty(),
+                "{text}"
+            );
         }
     }
 }

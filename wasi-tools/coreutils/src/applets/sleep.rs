@@ -52,7 +52,10 @@ fn run(args: Vec<OsString>) -> Outcome {
     if wrong {
         return Err(TOOL.try_help());
     }
-    sleep(total).map_or_else(|errno| Err(TOOL.fail(1, format!("cannot sleep: {errno}"))), |()| Ok(0))
+    sleep(total).map_or_else(
+        |errno| Err(TOOL.fail(1, format!("cannot sleep: {errno}"))),
+        |()| Ok(0),
+    )
 }
 
 /// Sleeps, going on after signals; [`Duration::MAX`] has no end.

@@ -2,6 +2,8 @@
 
 mod directive;
 
+pub(super) use directive::system_kind;
+
 use std::ffi::OsString;
 
 use sandbar_guest::{
@@ -71,8 +73,17 @@ enum Names {
 
 /// What one format is filled with.
 enum Subject<'a> {
-    File { path: &'a [u8], stat: Stat, zone: &'a Zone, names: Names },
-    System { path: &'a [u8], system: file::FileSystem, kind: String },
+    File {
+        path: &'a [u8],
+        stat: Stat,
+        zone: &'a Zone,
+        names: Names,
+    },
+    System {
+        path: &'a [u8],
+        system: file::FileSystem,
+        kind: String,
+    },
 }
 
 fn run(args: Vec<OsString>) -> Outcome {
@@ -84,8 +95,18 @@ fn run(args: Vec<OsString>) -> Outcome {
             "dereference" => follow = Follow::Follow,
             "file-system" => system = true,
             "terse" => terse = true,
-            "format" => format = Some(Format { text: value, escapes: false }),
-            "printf" => format = Some(Format { text: value, escapes: true }),
+            "format" => {
+                format = Some(Format {
+                    text: value,
+                    escapes: false,
+                });
+            }
+            "printf" => {
+                format = Some(Format {
+                    text: value,
+                    escapes: true,
+                });
+            }
             _ => check_cached(&value)?,
         }
     }
@@ -97,10 +118,17 @@ fn run(args: Vec<OsString>) -> Outcome {
     let mut out = Output::new();
     let mut failed = false;
     for path in &operands {
-        let names = if format.is_some() { Names::Quoted } else { Names::Plain };
+        let names = if format.is_some() {
+            Names::Quoted
+        } else {
+            Names::Plain
+        };
         match subject(path, follow, system, (&zone, names)) {
             Ok(subject) => {
-                let default = Format { text: default_format(&subject, terse).into(), escapes: true };
+                let default = Format {
+                    text: default_format(&subject, terse).into(),
+                    escapes: true,
+                };
                 if let Err(text) = show(format.as_ref().unwrap_or(&default), &subject, &mut out) {
                     out.flush();
                     return Err(TOOL.fail(1, text));
@@ -136,15 +164,35 @@ fn subject<'a>(
     let input = path == b"-";
     if system {
         if input {
-            return Err(String::from("using '-' to denote standard input does not work in file system mode"));
+            return Err(String::from(
+                "using '-' to denote standard input does not work in file system mode",
+            ));
         }
-        let failure = |errno| format!("cannot read file system information for {}: {errno}", quote(path));
+        let failure = |errno| {
+            format!(
+                "cannot read file system information for {}: {errno}",
+                quote(path)
+            )
+        };
         let system = file::file_system(path).map_err(failure)?;
-        return Ok(Subject::System { path, system, kind: directive::system_kind(path) });
+        return Ok(Subject::System {
+            path,
+            system,
+            kind: directive::system_kind(path),
+        });
     }
-    let stat = if input { file::stat_fd(Fd::STDIN) } else { file::stat(path, follow) };
+    let stat = if input {
+        file::stat_fd(Fd::STDIN)
+    } else {
+        file::stat(path, follow)
+    };
     match stat {
-        Ok(stat) => Ok(Subject::File { path, stat, zone, names }),
+        Ok(stat) => Ok(Subject::File {
+            path,
+            stat,
+            zone,
+            names,
+        }),
         Err(errno) if input => Err(format!("cannot stat standard input: {errno}")),
         Err(errno) => Err(format!("cannot statx {}: {errno}", quote(path))),
     }
@@ -159,7 +207,10 @@ fn default_format(subject: &Subject<'_>, terse: bool) -> &'static str {
         }
         (Subject::File { .. }, true) => "%n %s %b %f %u %g %D %i %h %t %T %X %Y %Z %W %o\n",
         (Subject::File { stat, .. }, false) => {
-            if matches!(stat.file_type(), FileType::CharDevice | FileType::BlockDevice) {
+            if matches!(
+                stat.file_type(),
+                FileType::CharDevice | FileType::BlockDevice
+            ) {
                 "  File: %N\n  Size: %-10s\tBlocks: %-10b IO Block: %-6o %F\n\
                  Device: %Hd,%Ld\tInode: %-11i Links: %-5h Device type: %Hr,%Lr\n\
                  Access: (%04a/%10.10A)  Uid: (%5u/%8U)   Gid: (%5g/%8G)\n\
@@ -206,7 +257,10 @@ fn show_escape<'a>(after: &'a [u8], out: &mut Output) -> &'a [u8] {
             after
         }
         Some((letter, rest)) => {
-            TOOL.warn(format!("warning: unrecognized escape '\\{}'", char::from(*letter)));
+            TOOL.warn(format!(
+                "warning: unrecognized escape '\\{}'",
+                char::from(*letter)
+            ));
             out.bytes(&[*letter]);
             rest
         }
@@ -222,7 +276,9 @@ fn show_directive<'a>(
 ) -> Result<&'a [u8], String> {
     let (layout, rest) = Layout::parse(after);
     let (modifier, rest) = match rest {
-        [modifier @ (b'H' | b'L'), b'd' | b'r', ..] => (*modifier, rest.get(1..).unwrap_or_default()),
+        [modifier @ (b'H' | b'L'), b'd' | b'r', ..] => {
+            (*modifier, rest.get(1..).unwrap_or_default())
+        }
         _ => (0, rest),
     };
     let used = whole.len() - rest.len();

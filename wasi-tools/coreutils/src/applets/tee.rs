@@ -52,10 +52,38 @@ struct OnError {
 }
 
 const MODES: [(&str, OnError); 4] = [
-    ("warn", OnError { quiet_pipe: false, exit: false, ignore_signal: true }),
-    ("warn-nopipe", OnError { quiet_pipe: true, exit: false, ignore_signal: true }),
-    ("exit", OnError { quiet_pipe: false, exit: true, ignore_signal: true }),
-    ("exit-nopipe", OnError { quiet_pipe: true, exit: true, ignore_signal: true }),
+    (
+        "warn",
+        OnError {
+            quiet_pipe: false,
+            exit: false,
+            ignore_signal: true,
+        },
+    ),
+    (
+        "warn-nopipe",
+        OnError {
+            quiet_pipe: true,
+            exit: false,
+            ignore_signal: true,
+        },
+    ),
+    (
+        "exit",
+        OnError {
+            quiet_pipe: false,
+            exit: true,
+            ignore_signal: true,
+        },
+    ),
+    (
+        "exit-nopipe",
+        OnError {
+            quiet_pipe: true,
+            exit: true,
+            ignore_signal: true,
+        },
+    ),
 ];
 
 struct Target {
@@ -80,14 +108,26 @@ fn run(args: Vec<OsString>) -> Outcome {
     if on_error.ignore_signal {
         let _always_possible = signal::action(Signal::PIPE, Disposition::Ignore);
     }
-    let mut targets = vec![Target { fd: Fd::STDOUT, name: String::from("'standard output'"), open: true }];
+    let mut targets = vec![Target {
+        fd: Fd::STDOUT,
+        name: String::from("'standard output'"),
+        open: true,
+    }];
     let mut failed = false;
-    let how = if append { OpenFlags::APPEND } else { OpenFlags::TRUNC };
+    let how = if append {
+        OpenFlags::APPEND
+    } else {
+        OpenFlags::TRUNC
+    };
     let flags = OpenFlags::WRONLY | OpenFlags::CREAT | OpenFlags::CLOEXEC | how;
     for path in parser.operands() {
         let name = quote_for_shell(&path);
         match file::open(&path, flags, 0o666) {
-            Ok(fd) => targets.push(Target { fd, name, open: true }),
+            Ok(fd) => targets.push(Target {
+                fd,
+                name,
+                open: true,
+            }),
             Err(errno) => {
                 failed = true;
                 TOOL.warn(format!("{name}: {errno}"));
@@ -101,19 +141,39 @@ fn run(args: Vec<OsString>) -> Outcome {
 }
 
 fn mode(value: Option<&[u8]>) -> Result<OnError, Stop> {
-    let Some(value) = value else { return Ok(MODES[1].1) };
+    let Some(value) = value else {
+        return Ok(MODES[1].1);
+    };
     let text = String::from_utf8_lossy(value).into_owned();
-    let matches: Vec<_> = MODES.iter().filter(|(name, _)| name.starts_with(&text)).collect();
-    if let Some((_, mode)) = MODES.iter().find(|(name, _)| *name == text).or(match matches.as_slice() {
-        [only] => Some(only),
-        _ => None,
-    }) {
+    let matches: Vec<_> = MODES
+        .iter()
+        .filter(|(name, _)| name.starts_with(&text))
+        .collect();
+    if let Some((_, mode)) =
+        MODES
+            .iter()
+            .find(|(name, _)| *name == text)
+            .or(match matches.as_slice() {
+                [only] => Some(only),
+                _ => None,
+            })
+    {
         return Ok(*mode);
     }
-    let problem = if matches.is_empty() { "invalid" } else { "ambiguous" };
-    let list = MODES.iter().map(|(name, _)| format!("  - '{name}'")).collect::<Vec<_>>().join("\n");
+    let problem = if matches.is_empty() {
+        "invalid"
+    } else {
+        "ambiguous"
+    };
+    let list = MODES
+        .iter()
+        .map(|(name, _)| format!("  - '{name}'"))
+        .collect::<Vec<_>>()
+        .join("\n");
     let word = quote_word(value);
-    Err(TOOL.usage(format!("{problem} argument {word} for '--output-error'\nValid arguments are:\n{list}")))
+    Err(TOOL.usage(format!(
+        "{problem} argument {word} for '--output-error'\nValid arguments are:\n{list}"
+    )))
 }
 
 const BUFFER: usize = 64 * 1024;
@@ -134,7 +194,9 @@ fn copy(targets: &mut [Target], on_error: OnError) -> Result<bool, Stop> {
         };
         let bytes = buffer.get(..count).unwrap_or(&buffer);
         for target in targets.iter_mut().filter(|target| target.open) {
-            let Err(errno) = target.fd.write_all(bytes) else { continue };
+            let Err(errno) = target.fd.write_all(bytes) else {
+                continue;
+            };
             target.open = false;
             let quiet = errno == Errno::EPIPE && on_error.quiet_pipe;
             if !quiet {

@@ -31,20 +31,43 @@ Exits with 0 when EXPRESSION is true, 1 when it is false or missing, 2 on an err
   --help  --version                   of [ only
 ";
 
-static TEST: Tool = Tool { name: "test", help: HELP, options: &[], order: Order::OptionsFirst, usage_status: 2 };
-static BRACKET: Tool = Tool { name: "[", help: HELP, options: &[], order: Order::OptionsFirst, usage_status: 2 };
+static TEST: Tool = Tool {
+    name: "test",
+    help: HELP,
+    options: &[],
+    order: Order::OptionsFirst,
+    usage_status: 2,
+};
+static BRACKET: Tool = Tool {
+    name: "[",
+    help: HELP,
+    options: &[],
+    order: Order::OptionsFirst,
+    usage_status: 2,
+};
 
 pub(super) fn main(args: Vec<OsString>) -> i32 {
-    let words = args.into_iter().skip(1).map(OsString::into_encoded_bytes).collect();
+    let words = args
+        .into_iter()
+        .skip(1)
+        .map(OsString::into_encoded_bytes)
+        .collect();
     cli::status(run(&TEST, words))
 }
 
 pub(super) fn bracket(args: Vec<OsString>) -> i32 {
-    let mut words: Vec<_> = args.into_iter().skip(1).map(OsString::into_encoded_bytes).collect();
+    let mut words: Vec<_> = args
+        .into_iter()
+        .skip(1)
+        .map(OsString::into_encoded_bytes)
+        .collect();
     if let [only] = words.as_slice()
         && (only == b"--help" || only == b"--version")
     {
-        let mut parser = BRACKET.parse(vec![OsString::from("["), String::from_utf8_lossy(only).into_owned().into()]);
+        let mut parser = BRACKET.parse(vec![
+            OsString::from("["),
+            String::from_utf8_lossy(only).into_owned().into(),
+        ]);
         return cli::status(parser.next().map(|_| 0));
     }
     if words.pop().is_none_or(|last| last != b"]") {
@@ -55,7 +78,12 @@ pub(super) fn bracket(args: Vec<OsString>) -> i32 {
 }
 
 fn run(tool: &'static Tool, words: Vec<Vec<u8>>) -> Outcome {
-    let mut expression = Expression { tool, words, at: 0, depth: 0 };
+    let mut expression = Expression {
+        tool,
+        words,
+        at: 0,
+        depth: 0,
+    };
     let count = expression.words.len();
     if count == 0 {
         return Ok(1);
@@ -84,7 +112,10 @@ impl Expression {
     }
 
     fn word(&self, ahead: usize) -> &[u8] {
-        self.words.get(self.at + ahead).map(Vec::as_slice).unwrap_or_default()
+        self.words
+            .get(self.at + ahead)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
     }
 
     fn left(&self) -> usize {
@@ -99,7 +130,11 @@ impl Expression {
     /// Goes on to a word that must be there.
     fn advance(&mut self) -> Result<(), Stop> {
         self.at += 1;
-        if self.at < self.words.len() { Ok(()) } else { Err(self.missing()) }
+        if self.at < self.words.len() {
+            Ok(())
+        } else {
+            Err(self.missing())
+        }
     }
 
     /// POSIX says what expressions of one to four words mean; longer ones follow the grammar.
@@ -155,9 +190,10 @@ impl Expression {
                 Ok(value)
             }
             (_, b"-a" | b"-o", _) => self.or(),
-            (_, operator, _) => {
-                Err(self.error(&format!("{}: binary operator expected", quote_word(operator))))
-            }
+            (_, operator, _) => Err(self.error(&format!(
+                "{}: binary operator expected",
+                quote_word(operator)
+            ))),
         }
     }
 
@@ -203,7 +239,12 @@ impl Expression {
         }
         self.advance()?;
         // A short group follows the rules for its number of words.
-        let inner = self.words.iter().skip(self.at + 1).take(4).position(|word| word == b")");
+        let inner = self
+            .words
+            .iter()
+            .skip(self.at + 1)
+            .take(4)
+            .position(|word| word == b")");
         let count = inner.map_or(self.left(), |end| end + 1);
         let value = self.of_count(count)?;
         self.depth -= 1;
@@ -220,7 +261,10 @@ impl Expression {
     fn unary(&mut self) -> Result<bool, Stop> {
         let operator = self.word(0).last().copied().unwrap_or(0);
         if !operators::is_unary(operator) {
-            return Err(self.error(&format!("{}: unary operator expected", quote_word(self.word(0)))));
+            return Err(self.error(&format!(
+                "{}: unary operator expected",
+                quote_word(self.word(0))
+            )));
         }
         self.advance()?;
         let operand = self.word(0).to_vec();
@@ -230,7 +274,9 @@ impl Expression {
             b'z' => Ok(operand.is_empty()),
             b't' => {
                 let number = self.integer(&operand)?;
-                Ok(number.to_i32().is_some_and(|number| Fd(number).is_terminal()))
+                Ok(number
+                    .to_i32()
+                    .is_some_and(|number| Fd(number).is_terminal()))
             }
             _ => Ok(operators::file(operator, &operand)),
         }
@@ -242,7 +288,11 @@ impl Expression {
             this.at += usize::from(length);
             let word = this.word(0).to_vec();
             this.at += 1;
-            if length { word.len().to_string().into_bytes() } else { word }
+            if length {
+                word.len().to_string().into_bytes()
+            } else {
+                word
+            }
         };
         left_length &= self.word(0) == b"-l";
         let left = operand(self, left_length);
@@ -263,6 +313,7 @@ impl Expression {
     }
 
     fn integer(&self, word: &[u8]) -> Result<operators::Integer, Stop> {
-        operators::Integer::parse(word).ok_or_else(|| self.error(&format!("invalid integer {}", quote_word(word))))
+        operators::Integer::parse(word)
+            .ok_or_else(|| self.error(&format!("invalid integer {}", quote_word(word))))
     }
 }

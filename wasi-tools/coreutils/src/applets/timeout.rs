@@ -57,7 +57,8 @@ struct Timeout {
 }
 
 fn interval(text: &[u8]) -> Result<Duration, Stop> {
-    duration::parse(text).ok_or_else(|| TOOL.usage(format!("invalid time interval {}", quote_word(text))))
+    duration::parse(text)
+        .ok_or_else(|| TOOL.usage(format!("invalid time interval {}", quote_word(text))))
 }
 
 fn run(args: Vec<OsString>) -> Outcome {
@@ -74,11 +75,13 @@ fn run(args: Vec<OsString>) -> Outcome {
     while let Some((option, value)) = parser.next()? {
         let value = value.unwrap_or_default();
         match option {
-            "kill-after" => timeout.kill_after = Some(interval(&value)?).filter(|after| !after.is_zero()),
+            "kill-after" => {
+                timeout.kill_after = Some(interval(&value)?).filter(|after| !after.is_zero());
+            }
             "signal" => {
                 let signal = Signal::parse(&value);
-                timeout.signal =
-                    signal.ok_or_else(|| TOOL.usage(format!("{}: invalid signal", quote_word(&value))))?;
+                timeout.signal = signal
+                    .ok_or_else(|| TOOL.usage(format!("{}: invalid signal", quote_word(&value))))?;
             }
             "verbose" => timeout.verbose = true,
             "foreground" => timeout.foreground = true,
@@ -96,20 +99,36 @@ fn run(args: Vec<OsString>) -> Outcome {
         // has one already.
         let _leader = process::set_group(0, 0);
     }
-    for signal in [Signal::ALRM, Signal::CHLD, Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM] {
+    for signal in [
+        Signal::ALRM,
+        Signal::CHLD,
+        Signal::HUP,
+        Signal::INT,
+        Signal::QUIT,
+        Signal::TERM,
+    ] {
         handle(signal)?;
     }
-    let child = program::command(&words).spawn().map_err(|errno| program::failed(&TOOL, &words, errno))?;
+    let child = program::command(&words)
+        .spawn()
+        .map_err(|errno| program::failed(&TOOL, &words, errno))?;
     set_alarm(limit)?;
     timeout.watch(child)
 }
 
 fn handle(signal: Signal) -> Result<(), Stop> {
-    let failure = |errno| TOOL.fail(125, format!("cannot handle signal {}: {errno}", signal.name()));
+    let failure = |errno| {
+        TOOL.fail(
+            125,
+            format!("cannot handle signal {}: {errno}", signal.name()),
+        )
+    };
     match signal::action(signal, Disposition::Handle) {
         // What the caller ignores (nohup) stays ignored.
         Ok(Disposition::Ignore) if !matches!(signal, Signal::ALRM | Signal::CHLD) => {
-            signal::action(signal, Disposition::Ignore).map(drop).map_err(failure)
+            signal::action(signal, Disposition::Ignore)
+                .map(drop)
+                .map_err(failure)
         }
         Ok(_) => Ok(()),
         Err(errno) => Err(failure(errno)),
@@ -118,7 +137,9 @@ fn handle(signal: Signal) -> Result<(), Stop> {
 
 fn set_alarm(limit: Duration) -> Result<(), Stop> {
     let limit = (!limit.is_zero() && limit != Duration::MAX).then_some(limit);
-    signal::alarm(limit).map(drop).map_err(|errno| TOOL.fail(125, format!("cannot set the timer: {errno}")))
+    signal::alarm(limit)
+        .map(drop)
+        .map_err(|errno| TOOL.fail(125, format!("cannot set the timer: {errno}")))
 }
 
 impl Timeout {
@@ -130,7 +151,9 @@ impl Timeout {
             match process::wait(child.0, Wait::POLL) {
                 Ok(Some(waited)) => return Ok(self.status(waited.status)),
                 Ok(None) => {}
-                Err(errno) => return Err(TOOL.fail(125, format!("error waiting for command: {errno}"))),
+                Err(errno) => {
+                    return Err(TOOL.fail(125, format!("error waiting for command: {errno}")));
+                }
             }
             for signal in arrived.iter().filter(|signal| *signal != Signal::CHLD) {
                 self.end(child, signal)?;
@@ -151,7 +174,11 @@ impl Timeout {
             set_alarm(after)?;
         }
         if self.verbose {
-            TOOL.warn(format!("sending signal {} to command {}", signal.name(), quote_word(&self.command)));
+            TOOL.warn(format!(
+                "sending signal {} to command {}",
+                signal.name(),
+                quote_word(&self.command)
+            ));
         }
         self.send(child, signal);
         if !matches!(signal, Signal::KILL | Signal::CONT) {

@@ -113,11 +113,16 @@ fn kernel(name: &str) -> Option<String> {
 
 /// The host's name: the kernel's, else the one in `/etc`.
 fn host_name() -> String {
-    kernel("hostname").or_else(|| read("/etc/hostname")).unwrap_or_else(|| String::from("sandbar"))
+    kernel("hostname")
+        .or_else(|| read("/etc/hostname"))
+        .unwrap_or_else(|| String::from("sandbar"))
 }
 
 fn no_operands(tool: &'static Tool, parser: cli::Parser) -> Result<(), Stop> {
-    parser.operands().first().map_or(Ok(()), |operand| Err(tool.extra_operand(operand)))
+    parser
+        .operands()
+        .first()
+        .map_or(Ok(()), |operand| Err(tool.extra_operand(operand)))
 }
 
 fn print(tool: &Tool, text: &str) -> i32 {
@@ -136,7 +141,13 @@ fn run(args: Vec<OsString>) -> Outcome {
     let mut parser = UNAME.parse(args);
     while let Some((option, _)) = parser.next()? {
         match option {
-            "all" => wanted.extend(["kernel-name", "nodename", "kernel-release", "kernel-version", "machine"]),
+            "all" => wanted.extend([
+                "kernel-name",
+                "nodename",
+                "kernel-release",
+                "kernel-version",
+                "machine",
+            ]),
             "sysname" => wanted.push("kernel-name"),
             "release" => wanted.push("kernel-release"),
             other => wanted.push(other),
@@ -152,14 +163,23 @@ fn run(args: Vec<OsString>) -> Outcome {
     let parts = [
         ("kernel-name", KERNEL.to_owned()),
         ("nodename", host_name()),
-        ("kernel-release", kernel("osrelease").unwrap_or_else(|| env!("CARGO_PKG_VERSION").to_owned())),
-        ("kernel-version", kernel("version").unwrap_or_else(|| String::from("Sandbar"))),
+        (
+            "kernel-release",
+            kernel("osrelease").unwrap_or_else(|| env!("CARGO_PKG_VERSION").to_owned()),
+        ),
+        (
+            "kernel-version",
+            kernel("version").unwrap_or_else(|| String::from("Sandbar")),
+        ),
         ("machine", MACHINE.to_owned()),
         ("processor", String::from("unknown")),
         ("hardware-platform", String::from("unknown")),
         ("operating-system", SYSTEM.to_owned()),
     ];
-    let shown = parts.into_iter().filter(|(part, _)| wanted.contains(part)).map(|(_, text)| text);
+    let shown = parts
+        .into_iter()
+        .filter(|(part, _)| wanted.contains(part))
+        .map(|(_, text)| text);
     Ok(print(&UNAME, &shown.collect::<Vec<_>>().join(" ")))
 }
 
@@ -184,7 +204,10 @@ fn run_hostname(args: Vec<OsString>) -> Outcome {
     while let Some((option, _)) = parser.next()? {
         shown = match option {
             "short" => name.split('.').next().unwrap_or_default().to_owned(),
-            "domain" => name.split_once('.').map(|(_, domain)| domain.to_owned()).unwrap_or_default(),
+            "domain" => name
+                .split_once('.')
+                .map(|(_, domain)| domain.to_owned())
+                .unwrap_or_default(),
             "alias" => String::new(),
             // A sandbox has no network but itself.
             "ip-address" | "all-ip-addresses" => String::from("127.0.0.1"),
@@ -207,24 +230,39 @@ fn run_nproc(args: Vec<OsString>) -> Outcome {
     while let Some((option, value)) = parser.next()? {
         match (option, value) {
             ("ignore", Some(value)) => {
-                let number = std::str::from_utf8(&value).ok().and_then(|text| text.trim_ascii_start().parse().ok());
-                ignored = number.ok_or_else(|| NPROC.fail(1, format!("invalid number: {}", quote_word(&value))))?;
+                let number = std::str::from_utf8(&value)
+                    .ok()
+                    .and_then(|text| text.trim_ascii_start().parse().ok());
+                ignored = number.ok_or_else(|| {
+                    NPROC.fail(1, format!("invalid number: {}", quote_word(&value)))
+                })?;
             }
             _ => all = true,
         }
     }
     no_operands(&NPROC, parser)?;
-    Ok(print(&NPROC, &processors(all).saturating_sub(ignored).max(1).to_string()))
+    Ok(print(
+        &NPROC,
+        &processors(all).saturating_sub(ignored).max(1).to_string(),
+    ))
 }
 
 /// How many processors: OpenMP's variables may lower what `/proc/cpuinfo` shows.
 fn processors(all: bool) -> u64 {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let installed = text.lines().filter(|line| line.starts_with("processor")).count();
+    let installed = text
+        .lines()
+        .filter(|line| line.starts_with("processor"))
+        .count();
     let installed = u64::try_from(installed).unwrap_or(1).max(1);
     let variable = |name: &str| {
         let text = std::env::var(name).ok()?;
-        text.split(',').next()?.trim().parse::<u64>().ok().filter(|number| *number > 0)
+        text.split(',')
+            .next()?
+            .trim()
+            .parse::<u64>()
+            .ok()
+            .filter(|number| *number > 0)
     };
     if all {
         return installed;

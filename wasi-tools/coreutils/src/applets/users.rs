@@ -4,15 +4,19 @@
 fn records(path: &str) -> Vec<Vec<String>> {
     let text = std::fs::read(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();
-    text.lines().map(|line| line.split(':').map(str::to_owned).collect()).collect()
+    text.lines()
+        .map(|line| line.split(':').map(str::to_owned).collect())
+        .collect()
 }
 
 /// Name and number of a user or group whose record `matches` takes.
 fn find(path: &str, matches: impl Fn(&str, &str) -> bool) -> Option<Vec<String>> {
-    records(path).into_iter().find(|record| match record.as_slice() {
-        [name, _, id, ..] => matches(name, id),
-        _ => false,
-    })
+    records(path)
+        .into_iter()
+        .find(|record| match record.as_slice() {
+            [name, _, id, ..] => matches(name, id),
+            _ => false,
+        })
 }
 
 fn name_in(path: &str, id: u32) -> Option<String> {
@@ -40,17 +44,25 @@ pub(super) struct User {
 
 /// The user with this name or number.
 pub(super) fn user(text: &str) -> Option<User> {
-    let record = find("/etc/passwd", |name, _| name == text)
-        .or_else(|| find("/etc/passwd", |_, id| text.parse::<u32>().is_ok() && id == text))?;
+    let record = find("/etc/passwd", |name, _| name == text).or_else(|| {
+        find("/etc/passwd", |_, id| {
+            text.parse::<u32>().is_ok() && id == text
+        })
+    })?;
     match record.as_slice() {
-        [name, _, uid, gid, ..] => Some(User { name: name.clone(), uid: uid.parse().ok()?, gid: gid.parse().ok()? }),
+        [name, _, uid, gid, ..] => Some(User {
+            name: name.clone(),
+            uid: uid.parse().ok()?,
+            gid: gid.parse().ok()?,
+        }),
         _ => None,
     }
 }
 
 /// The number of the group with this name or number.
 pub(super) fn group(text: &str) -> Option<u32> {
-    let named = find("/etc/group", |name, _| name == text).and_then(|record| record.get(2)?.parse().ok());
+    let named =
+        find("/etc/group", |name, _| name == text).and_then(|record| record.get(2)?.parse().ok());
     named.or_else(|| text.parse().ok())
 }
 

@@ -32,7 +32,9 @@ fn run(args: Vec<OsString>) -> Outcome {
         all = true;
     }
     let names = parser.operands();
-    let path = std::env::var_os("PATH").map(OsString::into_encoded_bytes).unwrap_or_default();
+    let path = std::env::var_os("PATH")
+        .map(OsString::into_encoded_bytes)
+        .unwrap_or_default();
     let mut out = Output::new();
     let mut missing = names.is_empty();
     for name in &names {
@@ -59,5 +61,8 @@ fn find(name: &[u8], path: &[u8]) -> Vec<Vec<u8>> {
         b"" => [b"./", name].concat(),
         dir => [dir, b"/", name].concat(),
     });
-    candidates.filter(|_| !name.is_empty()).filter(is_program).collect()
+    candidates
+        .filter(|_| !name.is_empty())
+        .filter(is_program)
+        .collect()
 }

@@ -96,7 +96,10 @@ struct Options {
 }
 
 fn run(args: Vec<OsString>) -> Outcome {
-    let mut options = Options { max_procs: 1, ..Options::default() };
+    let mut options = Options {
+        max_procs: 1,
+        ..Options::default()
+    };
     let mut parser = TOOL.parse(args);
     options.read(&mut parser)?;
     let mut command = parser.operands();
@@ -108,8 +111,14 @@ fn run(args: Vec<OsString>) -> Outcome {
     }
     let source = match options.file.as_deref() {
         None | Some(b"-") => Fd::STDIN,
-        Some(path) => file::open(path, OpenFlags::RDONLY | OpenFlags::CLOEXEC, 0)
-            .map_err(|errno| TOOL.fail(1, format!("Cannot open input file {}: {errno}", quote(path))))?,
+        Some(path) => {
+            file::open(path, OpenFlags::RDONLY | OpenFlags::CLOEXEC, 0).map_err(|errno| {
+                TOOL.fail(
+                    1,
+                    format!("Cannot open input file {}: {errno}", quote(path)),
+                )
+            })?
+        }
     };
     let own_input = source == Fd::STDIN;
     let mut input = Input::new(source, options.separator, options.end.clone());
@@ -161,7 +170,11 @@ impl Options {
                     self.replace = Some(pattern.unwrap_or_else(|| b"{}".to_vec()));
                 }
                 ("max-lines" | "-L", number) => {
-                    let new = if option == "-L" { "-L" } else { "--max-lines/-l" };
+                    let new = if option == "-L" {
+                        "-L"
+                    } else {
+                        "--max-lines/-l"
+                    };
                     ignore_previous("--max-args", new, self.max_args.is_some());
                     ignore_previous("--replace", new, self.replace.is_some());
                     (self.replace, self.max_args) = (None, None);
@@ -195,7 +208,6 @@ impl Options {
         }
         Ok(())
     }
-
 }
 
 fn ignore_previous(previous: &str, new: &str, given: bool) {
@@ -217,7 +229,10 @@ fn max_chars(text: &[u8]) -> Result<usize, Stop> {
 
 fn slot_variable(name: &[u8]) -> Result<String, Stop> {
     if name.contains(&b'=') {
-        return Err(TOOL.fail(1, "option --process-slot-var may not be set to a value which includes '='"));
+        return Err(TOOL.fail(
+            1,
+            "option --process-slot-var may not be set to a value which includes '='",
+        ));
     }
     Ok(String::from_utf8_lossy(name).into_owned())
 }
@@ -230,7 +245,9 @@ fn count(text: &[u8], option: &str, least: usize) -> Result<usize, Stop> {
         .map_err(|_| TOOL.usage(format!("invalid number \"{shown}\" for -{option} option")))?;
     match usize::try_from(number) {
         Ok(number) if number >= least => Ok(number),
-        _ => Err(TOOL.usage(format!("value {shown} for -{option} option should be >= {least}"))),
+        _ => Err(TOOL.usage(format!(
+            "value {shown} for -{option} option should be >= {least}"
+        ))),
     }
 }
 
@@ -243,7 +260,10 @@ fn delimiter(text: &[u8]) -> Result<u8, Stop> {
                 return Ok(byte);
             }
             let shown = String::from_utf8_lossy(text);
-            return Err(TOOL.fail(1, format!("Invalid escape sequence {shown} in input delimiter specification.")));
+            return Err(TOOL.fail(
+                1,
+                format!("Invalid escape sequence {shown} in input delimiter specification."),
+            ));
         }
         _ => {}
     }

@@ -1,5 +1,7 @@
 //! `alias`, `unalias`, `hash` and `type`: what a name stands for.
 
+#![expect(clippy::unnecessary_wraps, reason = "all builtins have one type")]
+
 use std::rc::Rc;
 
 use super::find;
@@ -11,8 +13,28 @@ use crate::shell::{Exec, Shell};
 
 /// The reserved words.
 pub(crate) const KEYWORDS: [&[u8]; 22] = [
-    b"if", b"then", b"else", b"elif", b"fi", b"case", b"esac", b"for", b"select", b"while", b"until", b"do", b"done", b"in", b"function", b"time", b"{",
-    b"}", b"!", b"[[", b"]]", b"coproc",
+    b"if",
+    b"then",
+    b"else",
+    b"elif",
+    b"fi",
+    b"case",
+    b"esac",
+    b"for",
+    b"select",
+    b"while",
+    b"until",
+    b"do",
+    b"done",
+    b"in",
+    b"function",
+    b"time",
+    b"{",
+    b"}",
+    b"!",
+    b"[[",
+    b"]]",
+    b"coproc",
 ];
 
 pub(super) fn alias(shell: &mut Shell, args: &[Bytes]) -> Exec {
@@ -20,10 +42,16 @@ pub(super) fn alias(shell: &mut Shell, args: &[Bytes]) -> Exec {
         Ok(parsed) => parsed,
         Err(status) => return Ok(status),
     };
-    let line = |name: &[u8], text: &[u8]| [b"alias ", name, b"=", &single_quote(text), b"\n"].concat();
+    let line =
+        |name: &[u8], text: &[u8]| [b"alias ", name, b"=", &single_quote(text), b"\n"].concat();
     let operands = &args[parsed.next..];
     if operands.is_empty() || parsed.has(b'p') {
-        let all: Vec<Bytes> = shell.st.aliases.iter().map(|(name, text)| line(name, text)).collect();
+        let all: Vec<Bytes> = shell
+            .st
+            .aliases
+            .iter()
+            .map(|(name, text)| line(name, text))
+            .collect();
         shell.print(&all.concat());
     }
     let mut status = 0;
@@ -31,20 +59,41 @@ pub(super) fn alias(shell: &mut Shell, args: &[Bytes]) -> Exec {
         match operand.iter().position(|&b| b == b'=').filter(|at| *at > 0) {
             Some(at) => {
                 let name = &operand[..at];
-                if name.iter().any(|b| matches!(b, b'/' | b'$' | b'`' | b'\'' | b'"' | b'\\' | b' ' | b'\t' | b'\n' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>')) {
+                if name.iter().any(|b| {
+                    matches!(
+                        b,
+                        b'/' | b'$'
+                            | b'`'
+                            | b'\''
+                            | b'"'
+                            | b'\\'
+                            | b' '
+                            | b'\t'
+                            | b'\n'
+                            | b'|'
+                            | b'&'
+                            | b';'
+                            | b'('
+                            | b')'
+                            | b'<'
+                            | b'>'
+                    )
+                }) {
                     shell.complain(&[b"`".as_slice(), name, b"': invalid alias name"].concat());
                     status = 1;
                     continue;
                 }
-                Rc::make_mut(&mut shell.st.aliases).insert(name.to_vec(), operand[at + 1..].to_vec());
+                Rc::make_mut(&mut shell.st.aliases)
+                    .insert(name.to_vec(), operand[at + 1..].to_vec());
             }
-            None => match shell.st.aliases.get(operand).cloned() {
-                Some(text) => shell.print(&line(operand, &text)),
-                None => {
+            None => {
+                if let Some(text) = shell.st.aliases.get(operand).cloned() {
+                    shell.print(&line(operand, &text));
+                } else {
                     shell.complain_about(operand, "not found");
                     status = 1;
                 }
-            },
+            }
         }
     }
     Ok(status)
@@ -118,20 +167,21 @@ pub(super) fn hash(shell: &mut Shell, args: &[Bytes]) -> Exec {
                     Rc::make_mut(&mut shell.st.hashed).remove(name);
                 }
                 Some(path) => {
-                    let line = if operands.len() > 1 { [name.as_slice(), b"\t", &path, b"\n"].concat() } else { [path.as_slice(), b"\n"].concat() };
+                    let line = if operands.len() > 1 {
+                        [name.as_slice(), b"\t", &path, b"\n"].concat()
+                    } else {
+                        [path.as_slice(), b"\n"].concat()
+                    };
                     shell.print(&line);
                 }
             }
         } else if find(name).is_none() && !shell.st.functions.contains_key(name.as_slice()) {
             Rc::make_mut(&mut shell.st.hashed).remove(name);
-            match shell.search_path(name, false).into_iter().next() {
-                Some(path) => {
-                    Rc::make_mut(&mut shell.st.hashed).insert(name.clone(), (path, 0));
-                }
-                None => {
-                    shell.complain_about(name, "not found");
-                    status = 1;
-                }
+            if let Some(path) = shell.search_path(name, false).into_iter().next() {
+                Rc::make_mut(&mut shell.st.hashed).insert(name.clone(), (path, 0));
+            } else {
+                shell.complain_about(name, "not found");
+                status = 1;
             }
         }
     }
@@ -141,12 +191,24 @@ pub(super) fn hash(shell: &mut Shell, args: &[Bytes]) -> Exec {
 /// Prints what a name stands for, as `command -v` or, `verbose`, as `command -V`; `false` when it is nothing.
 pub(super) fn describe(shell: &mut Shell, name: &[u8], verbose: bool) -> bool {
     let line = |text: &[&[u8]]| [text.concat().as_slice(), b"\n"].concat();
-    let alias = if shell.shopt(shopt::EXPAND_ALIASES) { shell.st.aliases.get(name).cloned() } else { None };
+    let alias = if shell.shopt(shopt::EXPAND_ALIASES) {
+        shell.st.aliases.get(name).cloned()
+    } else {
+        None
+    };
     if let Some(text) = alias {
-        let shown = if verbose { line(&[name, b" is aliased to `", &text, b"'"]) } else { line(&[b"alias ", name, b"=", &single_quote(&text)]) };
+        let shown = if verbose {
+            line(&[name, b" is aliased to `", &text, b"'"])
+        } else {
+            line(&[b"alias ", name, b"=", &single_quote(&text)])
+        };
         shell.print(&shown);
     } else if KEYWORDS.contains(&name) {
-        shell.print(&if verbose { line(&[name, b" is a shell keyword"]) } else { line(&[name]) });
+        shell.print(&if verbose {
+            line(&[name, b" is a shell keyword"])
+        } else {
+            line(&[name])
+        });
     } else if shell.st.functions.contains_key(name) {
         if verbose {
             shell.print(&line(&[name, b" is a function"]));
@@ -154,23 +216,52 @@ pub(super) fn describe(shell: &mut Shell, name: &[u8], verbose: bool) -> bool {
         } else {
             shell.print(&line(&[name]));
         }
-    } else if let Some(builtin) = find(name).filter(|_| !shell.st.disabled.iter().any(|off| off == name)) {
+    } else if let Some(builtin) =
+        find(name).filter(|_| !shell.st.disabled.iter().any(|off| off == name))
+    {
         let special = builtin.special && shell.on(crate::options::opt::POSIX);
-        let kind: &[u8] = if special { b" is a special shell builtin" } else { b" is a shell builtin" };
-        shell.print(&if verbose { line(&[name, kind]) } else { line(&[name]) });
+        let kind: &[u8] = if special {
+            b" is a special shell builtin"
+        } else {
+            b" is a shell builtin"
+        };
+        shell.print(&if verbose {
+            line(&[name, kind])
+        } else {
+            line(&[name])
+        });
     } else if let Some((path, _)) = shell.st.hashed.get(name).cloned() {
-        shell.print(&if verbose { line(&[name, b" is hashed (", &path, b")"]) } else { line(&[&path]) });
+        shell.print(&if verbose {
+            line(&[name, b" is hashed (", &path, b")"])
+        } else {
+            line(&[&path])
+        });
     } else {
-        let path = if name.contains(&b'/') { vec![name.to_vec()] } else { shell.search_path(name, false) };
-        let Some(path) = path.into_iter().next().filter(|path| crate::sys::access(path, crate::sys::Access::EXECUTE) && !crate::sys::stat(path).is_ok_and(|s| s.is_dir())) else { return false };
-        shell.print(&if verbose { line(&[name, b" is ", &path]) } else { line(&[&path]) });
+        let path = if name.contains(&b'/') {
+            vec![name.to_vec()]
+        } else {
+            shell.search_path(name, false)
+        };
+        let Some(path) = path.into_iter().next().filter(|path| {
+            crate::sys::access(path, crate::sys::Access::EXECUTE)
+                && !crate::sys::stat(path).is_ok_and(|s| s.is_dir())
+        }) else {
+            return false;
+        };
+        shell.print(&if verbose {
+            line(&[name, b" is ", &path])
+        } else {
+            line(&[&path])
+        });
     }
     true
 }
 
 /// Prints a function's text.
 pub(crate) fn show_function(shell: &mut Shell, name: &[u8]) -> bool {
-    let Some(def) = shell.function(name).and_then(|function| function.def()) else { return false };
+    let Some(def) = shell.function(name).and_then(|function| function.def()) else {
+        return false;
+    };
     let mut text = printer::function_text(&def);
     text.push(b'\n');
     shell.print(&text);
@@ -207,7 +298,11 @@ pub(super) fn type_(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let mut status = 0;
     for name in &args[parsed.next..] {
         let mut found = false;
-        let kinds = if force { Vec::new() } else { meanings(shell, name, !parsed.has(b'f')) };
+        let kinds = if force {
+            Vec::new()
+        } else {
+            meanings(shell, name, !parsed.has(b'f'))
+        };
         for (kind, _) in &kinds {
             if found && !all {
                 break;
@@ -234,13 +329,23 @@ pub(super) fn type_(shell: &mut Shell, args: &[Bytes]) -> Exec {
             }
         }
         if !found || all {
-            let hashed = shell.st.hashed.get(name).map(|(path, _)| path.clone()).filter(|_| !all);
+            let hashed = shell
+                .st
+                .hashed
+                .get(name)
+                .map(|(path, _)| path.clone())
+                .filter(|_| !all);
             let was_hashed = hashed.is_some();
             let paths = match hashed {
                 Some(path) => vec![path],
                 None if name.contains(&b'/') => {
-                    let usable = crate::sys::access(name, crate::sys::Access::EXECUTE) && !crate::sys::stat(name).is_ok_and(|stat| stat.is_dir());
-                    if usable { vec![name.clone()] } else { Vec::new() }
+                    let usable = crate::sys::access(name, crate::sys::Access::EXECUTE)
+                        && !crate::sys::stat(name).is_ok_and(|stat| stat.is_dir());
+                    if usable {
+                        vec![name.clone()]
+                    } else {
+                        Vec::new()
+                    }
                 }
                 None => shell.search_path(name, all),
             };

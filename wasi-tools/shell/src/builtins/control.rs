@@ -14,12 +14,16 @@ fn loop_count(shell: &mut Shell, args: &[Bytes]) -> Result<u32, Exec> {
         shell.complain(b"only meaningful in a `for', `while', or `until' loop");
         return Err(Ok(0));
     }
-    let Some(text) = args.get(1) else { return Ok(1) };
+    let Some(text) = args.get(1) else {
+        return Ok(1);
+    };
     if args.len() > 2 {
         shell.complain(b"too many arguments");
         return Err(Err(Flow::Discard(1)));
     }
-    let Some(number) = shell.numeric_arg(text) else { return Err(Err(Flow::Exit(128))) };
+    let Some(number) = shell.numeric_arg(text) else {
+        return Err(Err(Flow::Exit(128)));
+    };
     if number < 1 {
         shell.complain_about(text, "loop count out of range");
         return Err(Err(Flow::Break(u32::MAX)));
@@ -44,11 +48,17 @@ pub(super) fn continue_(shell: &mut Shell, args: &[Bytes]) -> Exec {
 }
 
 fn status_arg(shell: &mut Shell, args: &[Bytes]) -> Result<i32, i32> {
-    let operands = if args.get(1).is_some_and(|arg| arg == b"--") { &args[2..] } else { &args[1..] };
+    let operands = if args.get(1).is_some_and(|arg| arg == b"--") {
+        &args[2..]
+    } else {
+        &args[1..]
+    };
     match operands {
         [] => Ok(shell.st.status),
         [text, rest @ ..] => {
-            let Some(number) = shell.numeric_arg(text) else { return Err(2) };
+            let Some(number) = shell.numeric_arg(text) else {
+                return Err(2);
+            };
             if !rest.is_empty() {
                 shell.complain(b"too many arguments");
                 return Err(1);
@@ -110,8 +120,15 @@ pub(super) fn source(shell: &mut Shell, args: &[Bytes]) -> Exec {
     if !name.contains(&b'/') {
         let mut found = None;
         if shell.shopt(shopt::SOURCEPATH) {
-            let dirs = shell.get(b"PATH").map(|path| path.to_vec()).unwrap_or_default();
-            found = dirs.split(|&b| b == b':').filter(|dir| !dir.is_empty()).map(|dir| [dir, b"/", name].concat()).find(|full| sys::stat(full).is_ok_and(|stat| stat.is_file()));
+            let dirs = shell
+                .get(b"PATH")
+                .map(|path| path.to_vec())
+                .unwrap_or_default();
+            found = dirs
+                .split(|&b| b == b':')
+                .filter(|dir| !dir.is_empty())
+                .map(|dir| [dir, b"/", name].concat())
+                .find(|full| sys::stat(full).is_ok_and(|stat| stat.is_file()));
         }
         if let Some(full) = found {
             path = full;
@@ -130,11 +147,16 @@ pub(super) fn source(shell: &mut Shell, args: &[Bytes]) -> Exec {
             let builtin = shell.builtin.take();
             shell.error(&[name.as_slice(), b": ", sys::message(error).as_bytes()].concat());
             shell.builtin = builtin;
-            return if shell.on(opt::POSIX) { Err(Flow::Exit(1)) } else { Ok(1) };
+            return if shell.on(opt::POSIX) {
+                Err(Flow::Exit(1))
+            } else {
+                Ok(1)
+            };
         }
     };
     let operands = &args[parsed.next + 1..];
-    let params = (!operands.is_empty()).then(|| std::mem::replace(&mut shell.st.params, Rc::new(operands.to_vec())));
+    let params = (!operands.is_empty())
+        .then(|| std::mem::replace(&mut shell.st.params, Rc::new(operands.to_vec())));
     let result = run_file(shell, &path, text);
     if let Some(params) = params {
         shell.st.params = params;
@@ -145,13 +167,20 @@ pub(super) fn source(shell: &mut Shell, args: &[Bytes]) -> Exec {
 /// Runs the text of a file in the current shell.
 pub(crate) fn run_file(shell: &mut Shell, path: &[u8], text: Bytes) -> Exec {
     let line = shell.st.line;
-    shell.st.frames.push(Frame { kind: FrameKind::Source, name: b"source".to_vec(), source: path.to_vec(), line });
+    shell.st.frames.push(Frame {
+        kind: FrameKind::Source,
+        name: b"source".to_vec(),
+        source: path.to_vec(),
+        line,
+    });
     let builtin = shell.builtin.take();
     let parsing = shell.parsing.take();
     let mut parser = Parser::new(Box::new(TextInput::new(text)), shell.parse_context(), 1);
     let result = shell.run_parser(&mut parser, false);
     shell.parsing = parsing;
-    if shell.st.traps.contains_key(&TrapKind::Return) && matches!(result, Ok(_) | Err(Flow::Return(_))) {
+    if shell.st.traps.contains_key(&TrapKind::Return)
+        && matches!(result, Ok(_) | Err(Flow::Return(_)))
+    {
         shell.run_trap(TrapKind::Return)?;
     }
     shell.builtin = builtin;
@@ -169,7 +198,9 @@ pub(super) fn exec(shell: &mut Shell, args: &[Bytes]) -> Exec {
         Err(status) => return Ok(status),
     };
     let operands = &args[parsed.next..];
-    let Some(name) = operands.first() else { return Ok(0) };
+    let Some(name) = operands.first() else {
+        return Ok(0);
+    };
     let Some(path) = shell.find_program(name) else {
         shell.complain_about(name, "not found");
         return failed(shell, 127);
@@ -183,7 +214,11 @@ pub(super) fn exec(shell: &mut Shell, args: &[Bytes]) -> Exec {
     }
     let mut spawn = Spawn::new(&path);
     spawn.args(&argv).all_fds(true);
-    spawn.env(if parsed.has(b'c') { Vec::new() } else { shell.st.vars.environment() });
+    spawn.env(if parsed.has(b'c') {
+        Vec::new()
+    } else {
+        shell.environment(&path)
+    });
     if shell.st.subshell > 0 && !shell.subshell_saves.is_empty() || !shell.captures.is_empty() {
         // A subshell in this process ends with the program instead of becoming it.
         return match shell.spawn(spawn) {
@@ -209,8 +244,14 @@ pub(super) fn exec(shell: &mut Shell, args: &[Bytes]) -> Exec {
     if error == Errno::ENOEXEC {
         // A script without `#!`.
         let mut script = Spawn::new(shell.own_program());
-        script.args([b"bash".to_vec(), b"--".to_vec(), path].into_iter().chain(argv[1..].iter().cloned())).all_fds(true);
-        script.env(shell.st.vars.environment());
+        script
+            .args(
+                [b"bash".to_vec(), b"--".to_vec(), path.clone()]
+                    .into_iter()
+                    .chain(argv[1..].iter().cloned()),
+            )
+            .all_fds(true);
+        script.env(shell.environment(&path));
         let error = script.exec();
         return cannot(shell, name, error);
     }
@@ -232,5 +273,9 @@ fn cannot(shell: &mut Shell, name: &[u8], error: Errno) -> Exec {
 }
 
 fn failed(shell: &mut Shell, status: i32) -> Exec {
-    if shell.interactive || shell.shopt(shopt::EXECFAIL) { Ok(status) } else { Err(Flow::Exit(status)) }
+    if shell.interactive || shell.shopt(shopt::EXECFAIL) {
+        Ok(status)
+    } else {
+        Err(Flow::Exit(status))
+    }
 }

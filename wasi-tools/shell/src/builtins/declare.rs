@@ -1,5 +1,7 @@
 //! `declare`, `local`, `export`, `readonly`, `unset`.
 
+#![expect(clippy::unnecessary_wraps, reason = "all builtins have one type")]
+
 use std::rc::Rc;
 
 use super::alias::show_function;
@@ -8,7 +10,6 @@ use crate::escape;
 use crate::options::{opt, shopt};
 use crate::parser::{Context, Parser, is_name};
 use crate::shell::{Exec, Flow, Shell};
-use crate::shell_vars::Key;
 use crate::vars::{Value, Var, attr};
 
 /// What the options of a declaration say.
@@ -38,25 +39,32 @@ const LETTERS: [(u8, u16); 10] = [
 ];
 
 impl Shell {
-    /// `declare -x name="value"`, as `declare -p` prints it; nothing for a variable that has no attributes and no value.
-    pub(crate) fn declaration(&mut self, name: &[u8], var: &Var, whole: bool) -> Option<Bytes> {
+    /// `declare -x name="value"`, as `${x@A}` prints it.
+    pub(crate) fn declaration(name: &[u8], var: &Var, whole: bool) -> Bytes {
         let letters = var.letters();
         let mut text = if letters.is_empty() {
-            if whole || var.is_set() { Bytes::new() } else { b"declare -- ".to_vec() }
+            if whole || var.is_set() {
+                Bytes::new()
+            } else {
+                b"declare -- ".to_vec()
+            }
         } else {
             [b"declare -".as_slice(), &letters, b" "].concat()
         };
         text.extend_from_slice(name);
         match &var.value {
             Value::Unset => {}
-            Value::Str(value) => text.extend([b"=".as_slice(), &escape::transform_quote(value)].concat()),
+            Value::Str(value) => {
+                text.extend([b"=".as_slice(), &escape::transform_quote(value)].concat());
+            }
             _ if !whole => {
-                let value = var.scalar().cloned().unwrap_or_default();
-                text.extend([b"=".as_slice(), &escape::transform_quote(&value)].concat());
+                if let Some(value) = var.scalar() {
+                    text.extend([b"=".as_slice(), &escape::transform_quote(value)].concat());
+                }
             }
             _ => text.extend([b"=".as_slice(), &array_text(var)].concat()),
         }
-        Some(text)
+        text
     }
 }
 
@@ -79,14 +87,30 @@ pub(crate) fn array_text(var: &Var) -> Bytes {
 }
 
 fn quote_key(key: &[u8]) -> Bytes {
-    let plain = !key.is_empty() && key.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/' | b',' | b':' | b'%' | b'+' | b'@' | b'=' | b'#') || *b >= 0x80);
-    if plain { key.to_vec() } else { escape::double_quote(key) }
+    let plain = !key.is_empty()
+        && key.iter().all(|b| {
+            b.is_ascii_alphanumeric()
+                || matches!(
+                    b,
+                    b'_' | b'-' | b'.' | b'/' | b',' | b':' | b'%' | b'+' | b'@' | b'=' | b'#'
+                )
+                || *b >= 0x80
+        });
+    if plain {
+        key.to_vec()
+    } else {
+        escape::double_quote(key)
+    }
 }
 
 /// The line of `declare -p`.
 fn declare_line(name: &[u8], var: &Var) -> Bytes {
     let letters = var.letters();
-    let flags = if letters.is_empty() { b"--".to_vec() } else { [b"-".as_slice(), &letters].concat() };
+    let flags = if letters.is_empty() {
+        b"--".to_vec()
+    } else {
+        [b"-".as_slice(), &letters].concat()
+    };
     let mut text = [b"declare ".as_slice(), &flags, b" ", name].concat();
     match &var.value {
         Value::Unset => {}
@@ -127,7 +151,10 @@ fn wishes(shell: &mut Shell, args: &[Bytes], allowed: &[u8]) -> Result<(Wish, us
                 b'g' => wish.global = true,
                 b'I' => wish.inherit = true,
                 _ => {
-                    let bit = LETTERS.iter().find(|(have, _)| have == b).map_or(0, |(_, bit)| *bit);
+                    let bit = LETTERS
+                        .iter()
+                        .find(|(have, _)| have == b)
+                        .map_or(0, |(_, bit)| *bit);
                     if minus {
                         wish.on |= bit;
                     } else {
@@ -177,19 +204,37 @@ pub(super) fn local(shell: &mut Shell, args: &[Bytes]) -> Exec {
         return Ok(0);
     }
     if wish.print {
-        let own: Vec<Bytes> = args[next..].iter().filter(|name| shell.st.vars.is_local(name)).cloned().collect();
-        return if own.is_empty() { Ok(0) } else { list(shell, wish, &own, false) };
+        let own: Vec<Bytes> = args[next..]
+            .iter()
+            .filter(|name| shell.st.vars.is_local(name))
+            .cloned()
+            .collect();
+        return if own.is_empty() {
+            Ok(0)
+        } else {
+            list(shell, wish, &own, false)
+        };
     }
     apply_all(shell, wish, args, next)
 }
 
 fn functions(shell: &mut Shell, wish: Wish, operands: &[Bytes]) -> Exec {
     if operands.is_empty() {
-        let mut names: Vec<Bytes> = shell.st.functions.keys().map(|name| name.to_vec()).collect();
+        let mut names: Vec<Bytes> = shell
+            .st
+            .functions
+            .keys()
+            .map(|name| name.to_vec())
+            .collect();
         names.sort_unstable();
         for name in names {
             let entry = shell.st.functions.get(name.as_slice()).cloned();
-            let Some(entry) = entry.filter(|e| (wish.on & attr::READONLY == 0 || e.readonly) && (wish.on & attr::EXPORT == 0 || e.export)) else { continue };
+            let Some(entry) = entry.filter(|e| {
+                (wish.on & attr::READONLY == 0 || e.readonly)
+                    && (wish.on & attr::EXPORT == 0 || e.export)
+            }) else {
+                continue;
+            };
             if !wish.names_only {
                 show_function(shell, &name);
             }
@@ -215,14 +260,24 @@ fn functions(shell: &mut Shell, wish: Wish, operands: &[Bytes]) -> Exec {
                 continue;
             }
             entry.readonly |= wish.on & attr::READONLY != 0;
-            entry.export = (entry.export || wish.on & attr::EXPORT != 0) && wish.off & attr::EXPORT == 0;
-            entry.trace = (entry.trace || wish.on & attr::TRACE != 0) && wish.off & attr::TRACE == 0;
+            entry.export =
+                (entry.export || wish.on & attr::EXPORT != 0) && wish.off & attr::EXPORT == 0;
+            entry.trace =
+                (entry.trace || wish.on & attr::TRACE != 0) && wish.off & attr::TRACE == 0;
             continue;
         }
         if wish.names_only {
             let line = if shell.shopt(shopt::EXTDEBUG) {
                 let function = shell.function(name);
-                function.map_or_else(Bytes::new, |f| [name.as_slice(), format!(" {} ", f.line).as_bytes(), &f.source, b"\n"].concat())
+                function.map_or_else(Bytes::new, |f| {
+                    [
+                        name.as_slice(),
+                        format!(" {} ", f.line).as_bytes(),
+                        &f.source,
+                        b"\n",
+                    ]
+                    .concat()
+                })
             } else {
                 [name.as_slice(), b"\n"].concat()
             };
@@ -238,8 +293,13 @@ fn list(shell: &mut Shell, wish: Wish, operands: &[Bytes], plain: bool) -> Exec 
     let mut status = 0;
     if operands.is_empty() {
         for name in shell.st.vars.names() {
-            let Some(var) = shell.st.vars.get(&name).cloned() else { continue };
-            if wish.on != 0 && (var.attrs & wish.on == 0 && !(wish.on & attr::INDEXED != 0 && var.is_array() && !var.is_assoc())) {
+            let Some(var) = shell.st.vars.get(&name).cloned() else {
+                continue;
+            };
+            if wish.on != 0
+                && (var.attrs & wish.on == 0
+                    && !(wish.on & attr::INDEXED != 0 && var.is_array() && !var.is_assoc()))
+            {
                 continue;
             }
             if !wish.print && wish.on == 0 && !var.is_set() {
@@ -265,12 +325,11 @@ fn list(shell: &mut Shell, wish: Wish, operands: &[Bytes], plain: bool) -> Exec 
             Some(var) => Some(var),
             None => shell.dynamic(name),
         };
-        match found {
-            Some(var) => shell.print(&declare_line(name, &var)),
-            None => {
-                shell.complain_about(name, "not found");
-                status = 1;
-            }
+        if let Some(var) = found {
+            shell.print(&declare_line(name, &var));
+        } else {
+            shell.complain_about(name, "not found");
+            status = 1;
         }
     }
     Ok(status)
@@ -285,11 +344,18 @@ struct Operand {
 }
 
 fn operand(text: &[u8]) -> Operand {
-    let name_end = text.iter().position(|b| !crate::parser::is_name_byte(*b)).unwrap_or(text.len());
+    let name_end = text
+        .iter()
+        .position(|b| !crate::parser::is_name_byte(*b))
+        .unwrap_or(text.len());
     let mut at = name_end;
     let mut index = None;
     if text.get(at) == Some(&b'[') {
-        let close = text[at..].windows(2).position(|pair| pair == b"]=" || pair == b"]+").map(|n| n + at).or_else(|| (text.last() == Some(&b']')).then(|| text.len() - 1));
+        let close = text[at..]
+            .windows(2)
+            .position(|pair| pair == b"]=" || pair == b"]+")
+            .map(|n| n + at)
+            .or_else(|| (text.last() == Some(&b']')).then(|| text.len() - 1));
         if let Some(close) = close {
             index = Some(text[at + 1..close].to_vec());
             at = close + 1;
@@ -298,19 +364,37 @@ fn operand(text: &[u8]) -> Operand {
     let append = text[at..].starts_with(b"+=");
     if append || text[at..].starts_with(b"=") {
         let value = text[at + 1 + usize::from(append)..].to_vec();
-        return Operand { name: text[..name_end].to_vec(), index, append, value: Some(value) };
+        return Operand {
+            name: text[..name_end].to_vec(),
+            index,
+            append,
+            value: Some(value),
+        };
     }
     if at == text.len() {
-        return Operand { name: text[..name_end].to_vec(), index, append: false, value: None };
+        return Operand {
+            name: text[..name_end].to_vec(),
+            index,
+            append: false,
+            value: None,
+        };
     }
-    Operand { name: text.to_vec(), index: None, append: false, value: None }
+    Operand {
+        name: text.to_vec(),
+        index: None,
+        append: false,
+        value: None,
+    }
 }
 
 fn apply_all(shell: &mut Shell, wish: Wish, args: &[Bytes], next: usize) -> Exec {
     let arrays = std::mem::take(&mut shell.array_args);
     let mut status = 0;
     for (at, text) in args.iter().enumerate().skip(next) {
-        let array = arrays.iter().find(|(index, _)| *index == at).map(|(_, assign)| Rc::clone(assign));
+        let array = arrays
+            .iter()
+            .find(|(index, _)| *index == at)
+            .map(|(_, assign)| Rc::clone(assign));
         match apply(shell, wish, text, array.as_deref()) {
             Ok(true) => {}
             Ok(false) => status = 1,
@@ -340,7 +424,13 @@ fn apply(shell: &mut Shell, wish: Wish, text: &[u8], array: Option<&Assign>) -> 
     }
     let name = operand.name.clone();
     if wish.local {
-        if shell.st.vars.get(&name).is_some_and(|var| var.has(attr::READONLY)) && !shell.st.vars.is_local(&name) {
+        if shell
+            .st
+            .vars
+            .get(&name)
+            .is_some_and(|var| var.has(attr::READONLY))
+            && !shell.st.vars.is_local(&name)
+        {
             shell.complain_about(&name, "readonly variable");
             return Ok(false);
         }
@@ -348,10 +438,12 @@ fn apply(shell: &mut Shell, wish: Wish, text: &[u8], array: Option<&Assign>) -> 
         shell.st.vars.make_local(&name, inherit);
     }
     if wish.global && !shell.st.vars.scopes.is_empty() {
-        return global(shell, wish, operand, array);
+        return global(shell, wish, &operand, array);
     }
     let var = shell.st.vars.get(&name).cloned().unwrap_or_default();
-    if var.has(attr::READONLY) && (operand.value.is_some() || array.is_some() || wish.off & attr::READONLY != 0) {
+    if var.has(attr::READONLY)
+        && (operand.value.is_some() || array.is_some() || wish.off & attr::READONLY != 0)
+    {
         shell.complain_about(&name, "readonly variable");
         return Ok(false);
     }
@@ -373,7 +465,14 @@ fn apply(shell: &mut Shell, wish: Wish, text: &[u8], array: Option<&Assign>) -> 
         if let Some(value) = operand.value {
             let base = value.split(|&b| b == b'[').next().unwrap_or(&value);
             if !is_name(base) && !value.is_empty() {
-                shell.complain(&[b"`", value.as_slice(), b"': invalid variable name for name reference"].concat());
+                shell.complain(
+                    &[
+                        b"`",
+                        value.as_slice(),
+                        b"': invalid variable name for name reference",
+                    ]
+                    .concat(),
+                );
                 return Ok(false);
             }
             if value == name {
@@ -386,7 +485,7 @@ fn apply(shell: &mut Shell, wish: Wish, text: &[u8], array: Option<&Assign>) -> 
         shell.perform_array(&name, &assign)?;
     } else if let Some(value) = operand.value {
         let key = match operand.index {
-            Some(index) => Some(subscript(shell, &name, &index)?),
+            Some(index) => Some(shell.key_of_text(&name, &index)?),
             None => None,
         };
         shell.assign(&name, key, value, operand.append)?;
@@ -399,35 +498,48 @@ fn apply(shell: &mut Shell, wish: Wish, text: &[u8], array: Option<&Assign>) -> 
 /// `declare -a "name=(…)"`: the value of an array, given as text.
 fn compound(shell: &Shell, operand: &Operand, name: &[u8]) -> Option<Assign> {
     let value = operand.value.as_ref()?;
-    if !value.starts_with(b"(") || !value.ends_with(b")") || operand.index.is_some() || !shell.st.vars.get(name)?.is_array() {
+    if !value.starts_with(b"(")
+        || !value.ends_with(b")")
+        || operand.index.is_some()
+        || !shell.st.vars.get(name)?.is_array()
+    {
         return None;
     }
     let text = [name, if operand.append { b"+=" } else { b"=" }, value].concat();
     let script = Parser::of_text(&text, Context::plain(), 1).whole().ok()?;
-    let command = script.items.into_iter().next()?.and_or.first.stages.into_iter().next()?;
+    let command = script
+        .items
+        .into_iter()
+        .next()?
+        .and_or
+        .first
+        .stages
+        .into_iter()
+        .next()?;
     match command.kind {
         Kind::Simple(simple) => simple.assigns.into_iter().next(),
         _ => None,
     }
 }
 
-fn subscript(shell: &mut Shell, name: &[u8], index: &[u8]) -> Result<Key, Flow> {
-    if shell.lookup(name).is_some_and(|var| var.is_assoc()) {
-        return Ok(Key::Text(index.to_vec()));
-    }
-    Ok(Key::Index(shell.arith_value(index)?))
-}
-
 /// `declare -g`: the variable that functions hide.
-fn global(shell: &mut Shell, wish: Wish, operand: Operand, array: Option<&Assign>) -> Result<bool, Flow> {
+fn global(
+    shell: &mut Shell,
+    wish: Wish,
+    operand: &Operand,
+    array: Option<&Assign>,
+) -> Result<bool, Flow> {
     let name = operand.name.clone();
     let visible = shell.st.vars.get(&name).cloned();
     let current = shell.st.vars.global_mut(&name).clone();
     // The assignment is made on the visible name, and the result moved to where it belongs.
     shell.st.vars.insert(&name, current);
-    let inner = Wish { global: false, ..wish };
+    let inner = Wish {
+        global: false,
+        ..wish
+    };
     let scopes = std::mem::take(&mut shell.st.vars.scopes);
-    let text = operand_text(&operand);
+    let text = operand_text(operand);
     let result = apply(shell, inner, &text, array);
     shell.st.vars.scopes = scopes;
     let made = shell.st.vars.get(&name).cloned().unwrap_or_default();
@@ -500,12 +612,28 @@ fn marked(shell: &mut Shell, args: &[Bytes], bit: u16, allowed: &[u8]) -> Exec {
         if wish.functions {
             return functions(shell, wish, &[]);
         }
-        return list(shell, Wish { print: true, ..wish }, &[], false);
+        return list(
+            shell,
+            Wish {
+                print: true,
+                ..wish
+            },
+            &[],
+            false,
+        );
     }
     if remove {
         wish.off |= bit;
     } else {
         wish.on |= bit;
+    }
+    if let Some(bad) = operands
+        .iter()
+        .find(|text| !wish.functions && operand(text).index.is_some())
+        .cloned()
+    {
+        shell.complain(&[b"`".as_slice(), &bad, b"': not a valid identifier"].concat());
+        return Ok(1);
     }
     if wish.functions {
         let mut status = 0;
@@ -531,7 +659,12 @@ pub(super) fn readonly(shell: &mut Shell, args: &[Bytes]) -> Exec {
 
 /// Unsets a variable of the shell's own choosing.
 pub(crate) fn unset_variable(shell: &mut Shell, name: &[u8]) {
-    if shell.st.vars.get(name).is_some_and(|var| !var.has(attr::READONLY)) {
+    if shell
+        .st
+        .vars
+        .get(name)
+        .is_some_and(|var| !var.has(attr::READONLY))
+    {
         shell.st.vars.unset(name);
     }
 }
@@ -561,7 +694,12 @@ pub(super) fn unset(shell: &mut Shell, args: &[Bytes]) -> Exec {
 }
 
 fn unset_function(shell: &mut Shell, name: &[u8]) -> bool {
-    if shell.st.functions.get(name).is_some_and(|entry| entry.readonly) {
+    if shell
+        .st
+        .functions
+        .get(name)
+        .is_some_and(|entry| entry.readonly)
+    {
         shell.complain_about(name, "cannot unset: readonly function");
         return false;
     }
@@ -569,8 +707,16 @@ fn unset_function(shell: &mut Shell, name: &[u8]) -> bool {
     true
 }
 
-fn unset_one(shell: &mut Shell, text: &[u8], reference: bool, variable_only: bool) -> Result<bool, Flow> {
-    let open = text.iter().position(|&b| b == b'[').filter(|_| text.ends_with(b"]"));
+fn unset_one(
+    shell: &mut Shell,
+    text: &[u8],
+    reference: bool,
+    variable_only: bool,
+) -> Result<bool, Flow> {
+    let open = text
+        .iter()
+        .position(|&b| b == b'[')
+        .filter(|_| text.ends_with(b"]"));
     let base = open.map_or(text, |at| &text[..at]);
     if !is_name(base) {
         // A function may have such a name.
@@ -583,8 +729,17 @@ fn unset_one(shell: &mut Shell, text: &[u8], reference: bool, variable_only: boo
         }
         return Ok(true);
     }
-    let (name, index) = if reference { (base.to_vec(), None) } else { shell.resolve(base) };
-    let index = open.map(|at| text[at + 1..text.len() - 1].to_vec()).or(index);
+    if reference && !shell.is_nameref(base) {
+        return Ok(true);
+    }
+    let (name, index) = if reference {
+        (base.to_vec(), None)
+    } else {
+        shell.resolve(base)
+    };
+    let index = open
+        .map(|at| text[at + 1..text.len() - 1].to_vec())
+        .or(index);
     let var = shell.st.vars.get(&name).cloned();
     let Some(var) = var else {
         shell.forget_dynamic(&name);
@@ -610,7 +765,11 @@ fn unset_element(shell: &mut Shell, name: &[u8], var: &Var, index: &[u8]) -> Res
         return Ok(true);
     }
     if var.is_assoc() {
-        let key = if index.iter().any(|b| matches!(b, b'\'' | b'"' | b'$')) { shell.expand_subscript_text(index)? } else { index.to_vec() };
+        let key = if index.iter().any(|b| matches!(b, b'\'' | b'"' | b'$')) {
+            shell.expand_subscript_text(index)?
+        } else {
+            index.to_vec()
+        };
         shell.st.vars.entry(name).make_assoc().remove(&key);
         return Ok(true);
     }
@@ -628,7 +787,11 @@ fn unset_element(shell: &mut Shell, name: &[u8], var: &Var, index: &[u8]) -> Res
         return Ok(false);
     }
     let map = shell.st.vars.entry(name).make_indexed();
-    let at = if number < 0 { map.keys().next_back().map_or(-1, |last| last + 1 + number) } else { number };
+    let at = if number < 0 {
+        map.keys().next_back().map_or(-1, |last| last + 1 + number)
+    } else {
+        number
+    };
     if at < 0 {
         shell.complain(&[b"[", index, b"]: bad array subscript"].concat());
         return Ok(false);

@@ -1,5 +1,7 @@
 //! `cd`, `pwd` and the directory stack.
 
+#![expect(clippy::unnecessary_wraps, reason = "all builtins have one type")]
+
 use crate::ast::Bytes;
 use crate::options::{opt, shopt};
 use crate::shell::{Exec, Shell};
@@ -7,7 +9,11 @@ use crate::sys;
 
 /// `base/path` without `.`, `..` and doubled slashes, symbolic links not looked at.
 pub(crate) fn logical(base: &[u8], path: &[u8]) -> Bytes {
-    let full = if path.starts_with(b"/") { path.to_vec() } else { [base, b"/", path].concat() };
+    let full = if path.starts_with(b"/") {
+        path.to_vec()
+    } else {
+        [base, b"/", path].concat()
+    };
     let mut parts: Vec<&[u8]> = Vec::new();
     for part in full.split(|&b| b == b'/') {
         match part {
@@ -49,13 +55,19 @@ fn missing_before_parent(base: &[u8], path: &[u8]) -> Option<String> {
 impl Shell {
     /// The stack as `dirs` shows it, the current directory first.
     pub(crate) fn dir_stack(&self) -> Vec<Bytes> {
-        std::iter::once(self.st.cwd.clone()).chain(self.st.dirs.iter().rev().cloned()).collect()
+        std::iter::once(self.st.cwd.clone())
+            .chain(self.st.dirs.iter().rev().cloned())
+            .collect()
     }
 
     /// Changes the directory; `Err` is the message.
     fn change_dir(&mut self, path: &[u8], physical: bool) -> Result<(), String> {
         let physical = physical || self.on(opt::PHYSICAL);
-        let target = if physical { path.to_vec() } else { logical(&self.st.cwd, path) };
+        let target = if physical {
+            path.to_vec()
+        } else {
+            logical(&self.st.cwd, path)
+        };
         if !physical && let Some(missing) = missing_before_parent(&self.st.cwd, path) {
             return Err(missing);
         }
@@ -65,7 +77,11 @@ impl Shell {
                 return Err(sys::message(error));
             }
         }
-        let new = if physical { sys::current_dir().unwrap_or(target) } else { target };
+        let new = if physical {
+            sys::current_dir().unwrap_or(target)
+        } else {
+            target
+        };
         let old = std::mem::replace(&mut self.st.cwd, new.clone());
         let old = self.get(b"PWD").map_or(old, |pwd| pwd.to_vec());
         self.set_quietly(b"OLDPWD", old);
@@ -79,7 +95,12 @@ pub(super) fn cd(shell: &mut Shell, args: &[Bytes]) -> Exec {
         Ok(parsed) => parsed,
         Err(status) => return Ok(status),
     };
-    let physical = parsed.options.iter().rev().find(|(b, _)| matches!(b, b'L' | b'P')).is_some_and(|(b, _)| *b == b'P');
+    let physical = parsed
+        .options
+        .iter()
+        .rev()
+        .find(|(b, _)| matches!(b, b'L' | b'P'))
+        .is_some_and(|(b, _)| *b == b'P');
     let operands = &args[parsed.next..];
     if operands.len() > 1 {
         shell.complain(b"too many arguments");
@@ -87,33 +108,45 @@ pub(super) fn cd(shell: &mut Shell, args: &[Bytes]) -> Exec {
     }
     let mut show = false;
     let target = match operands.first() {
-        None => match shell.home() {
-            Some(home) => home,
-            None => {
+        None => {
+            if let Some(home) = shell.home() {
+                home
+            } else {
                 shell.complain(b"HOME not set");
                 return Ok(1);
             }
-        },
-        Some(dash) if dash == b"-" => match shell.get(b"OLDPWD").filter(|text| !text.is_empty()) {
-            Some(old) => {
+        }
+        Some(dash) if dash == b"-" => {
+            if let Some(old) = shell.get(b"OLDPWD").filter(|text| !text.is_empty()) {
                 show = true;
                 old.to_vec()
-            }
-            None => {
+            } else {
                 shell.complain(b"OLDPWD not set");
                 return Ok(1);
             }
-        },
+        }
         Some(path) => path.clone(),
     };
     if target.is_empty() {
         return Ok(0);
     }
     let mut chosen = target.clone();
-    if !target.starts_with(b"/") && !target.starts_with(b"./") && !target.starts_with(b"../") && target != b"." && target != b".." {
-        let path = shell.get(b"CDPATH").map(|text| text.to_vec()).unwrap_or_default();
+    if !target.starts_with(b"/")
+        && !target.starts_with(b"./")
+        && !target.starts_with(b"../")
+        && target != b"."
+        && target != b".."
+    {
+        let path = shell
+            .get(b"CDPATH")
+            .map(|text| text.to_vec())
+            .unwrap_or_default();
         for dir in path.split(|&b| b == b':').filter(|_| !path.is_empty()) {
-            let full = if dir.is_empty() { target.clone() } else { [dir, b"/", &target].concat() };
+            let full = if dir.is_empty() {
+                target.clone()
+            } else {
+                [dir, b"/", &target].concat()
+            };
             let absolute = logical(&shell.st.cwd, &full);
             if sys::stat(&absolute).is_ok_and(|stat| stat.is_dir()) {
                 show = !dir.is_empty();
@@ -125,7 +158,11 @@ pub(super) fn cd(shell: &mut Shell, args: &[Bytes]) -> Exec {
     match shell.change_dir(&chosen, physical) {
         Ok(()) => {}
         Err(message) => {
-            let variable = if shell.shopt(shopt::CDABLE_VARS) { shell.get(&target).map(|text| text.to_vec()) } else { None };
+            let variable = if shell.shopt(shopt::CDABLE_VARS) {
+                shell.get(&target).map(|text| text.to_vec())
+            } else {
+                None
+            };
             match variable {
                 Some(path) if shell.change_dir(&path, physical).is_ok() => show = true,
                 _ => {
@@ -147,15 +184,26 @@ pub(super) fn pwd(shell: &mut Shell, args: &[Bytes]) -> Exec {
         Ok(parsed) => parsed,
         Err(status) => return Ok(status),
     };
-    let physical = parsed.options.last().is_some_and(|(b, _)| *b == b'P') || shell.on(opt::PHYSICAL) && parsed.options.is_empty();
-    let path = if physical { sys::current_dir() } else { Ok(shell.st.cwd.clone()) };
+    let physical = parsed.options.last().is_some_and(|(b, _)| *b == b'P')
+        || shell.on(opt::PHYSICAL) && parsed.options.is_empty();
+    let path = if physical {
+        sys::current_dir()
+    } else {
+        Ok(shell.st.cwd.clone())
+    };
     match path {
         Ok(path) => {
             shell.print(&[path.as_slice(), b"\n"].concat());
             Ok(0)
         }
         Err(error) => {
-            shell.complain(&[b"error retrieving current directory: ", sys::message(error).as_bytes()].concat());
+            shell.complain(
+                &[
+                    b"error retrieving current directory: ",
+                    sys::message(error).as_bytes(),
+                ]
+                .concat(),
+            );
             Ok(1)
         }
     }
@@ -169,7 +217,12 @@ fn stack_index(text: &[u8], count: usize) -> Option<usize> {
         _ => return None,
     };
     let number: usize = std::str::from_utf8(digits).ok()?.parse().ok()?;
-    if plus { Some(number) } else { count.checked_sub(number + 1) }.filter(|index| *index < count)
+    if plus {
+        Some(number)
+    } else {
+        count.checked_sub(number + 1)
+    }
+    .filter(|index| *index < count)
 }
 
 fn is_index(text: &[u8]) -> bool {
@@ -285,7 +338,14 @@ pub(super) fn pushd(shell: &mut Shell, args: &[Bytes]) -> Exec {
         stack.rotate_left(at);
         return switch(shell, stack, stay);
     }
-    let path = if target == b"-" { shell.get(b"OLDPWD").map(|text| text.to_vec()).unwrap_or_default() } else { target.clone() };
+    let path = if target == b"-" {
+        shell
+            .get(b"OLDPWD")
+            .map(|text| text.to_vec())
+            .unwrap_or_default()
+    } else {
+        target.clone()
+    };
     if stay {
         shell.st.dirs.push(logical(&shell.st.cwd, &path));
         return print_stack(shell, &[], None);
@@ -323,13 +383,14 @@ pub(super) fn popd(shell: &mut Shell, args: &[Bytes]) -> Exec {
     }
     let at = match operands.first() {
         None => 0,
-        Some(text) if is_index(text) => match stack_index(text, stack.len()) {
-            Some(at) => at,
-            None => {
+        Some(text) if is_index(text) => {
+            if let Some(at) = stack_index(text, stack.len()) {
+                at
+            } else {
                 shell.complain_about(text, "directory stack index out of range");
                 return Ok(1);
             }
-        },
+        }
         Some(text) => {
             shell.complain_about(text, "invalid argument");
             return Ok(shell.usage());

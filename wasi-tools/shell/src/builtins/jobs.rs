@@ -1,5 +1,7 @@
 //! `jobs`, `wait`, `kill`, `fg`, `bg`, `disown`, `suspend`.
 
+#![expect(clippy::unnecessary_wraps, reason = "all builtins have one type")]
+
 use super::trap::signal_table;
 use crate::ast::Bytes;
 use crate::options::opt;
@@ -9,30 +11,55 @@ use crate::sys::{Errno, Signal, Wait, WaitStatus};
 impl Shell {
     /// Notes the children that have ended, without waiting.
     pub(crate) fn reap(&mut self) {
-        let options = Wait { no_hang: true, stopped: self.on(opt::MONITOR), continued: self.on(opt::MONITOR) };
-        let pids: Vec<i32> = self.jobs.list.iter().flat_map(|job| job.processes.iter().filter(|(_, status)| status.is_none()).map(|(pid, _)| *pid)).collect();
+        let options = Wait {
+            no_hang: true,
+            stopped: self.on(opt::MONITOR),
+            continued: self.on(opt::MONITOR),
+        };
+        let pids: Vec<i32> = self
+            .jobs
+            .list
+            .iter()
+            .flat_map(|job| {
+                job.processes
+                    .iter()
+                    .filter(|(_, status)| status.is_none())
+                    .map(|(pid, _)| *pid)
+            })
+            .collect();
         for pid in pids {
             match sandbar_guest::process::wait(pid, options) {
                 Ok(Some(waited)) => {
                     self.jobs.note(pid, waited.status);
                 }
-                Err(Errno::ECHILD) => {
+                Err(Errno::ECHILD)
                     // Another shell's child: it counts as running as long as it exists.
-                    if sandbar_guest::process::kill(pid, None).is_err() {
+                    if sandbar_guest::process::kill(pid, None).is_err() => {
                         self.jobs.note(pid, WaitStatus::Exited(127));
                     }
-                }
                 _ => {}
             }
         }
     }
 
     fn job_line(&self, number: usize, long: bool) -> Bytes {
-        let Some(job) = self.jobs.get(number) else { return Bytes::new() };
+        let Some(job) = self.jobs.get(number) else {
+            return Bytes::new();
+        };
         let (current, previous) = self.jobs.current();
-        let mark = if current == Some(number) { '+' } else if previous == Some(number) { '-' } else { ' ' };
+        let mark = if current == Some(number) {
+            '+'
+        } else if previous == Some(number) {
+            '-'
+        } else {
+            ' '
+        };
         let running = if job.done() || job.stopped { "" } else { " &" };
-        let pid = if long { format!("{} ", job.pid()) } else { String::new() };
+        let pid = if long {
+            format!("{} ", job.pid())
+        } else {
+            String::new()
+        };
         let head = format!("[{number}]{mark}  {pid}{:<24}", job.state());
         [head.as_bytes(), &job.text, running.as_bytes(), b"\n"].concat()
     }
@@ -59,12 +86,21 @@ pub(super) fn jobs(shell: &mut Shell, args: &[Bytes]) -> Exec {
         }
     }
     for number in numbers {
-        let Some(job) = shell.jobs.get(number) else { continue };
+        let Some(job) = shell.jobs.get(number) else {
+            continue;
+        };
         let done = job.done();
-        if parsed.has(b'r') && (done || job.stopped) || parsed.has(b's') && !job.stopped || parsed.has(b'n') && !job.changed {
+        if parsed.has(b'r') && (done || job.stopped)
+            || parsed.has(b's') && !job.stopped
+            || parsed.has(b'n') && !job.changed
+        {
             continue;
         }
-        let line = if parsed.has(b'p') { format!("{}\n", job.processes.first().map_or(0, |(pid, _)| *pid)).into_bytes() } else { shell.job_line(number, parsed.has(b'l')) };
+        let line = if parsed.has(b'p') {
+            format!("{}\n", job.processes.first().map_or(0, |(pid, _)| *pid)).into_bytes()
+        } else {
+            shell.job_line(number, parsed.has(b'l'))
+        };
         shell.print(&line);
         if done {
             shell.jobs.forget(number);
@@ -78,11 +114,20 @@ pub(super) fn jobs(shell: &mut Shell, args: &[Bytes]) -> Exec {
 /// Waits until a job has ended; signals with traps end the waiting.
 fn wait_job(shell: &mut Shell, number: usize) -> Result<i32, Exec> {
     loop {
-        let Some(job) = shell.jobs.get(number) else { return Ok(127) };
+        let Some(job) = shell.jobs.get(number) else {
+            return Ok(127);
+        };
         if let Some(status) = job.status() {
             return Ok(i32::from(status.shell_code()));
         }
-        let Some(pid) = job.processes.iter().find(|(_, status)| status.is_none()).map(|(pid, _)| *pid) else { return Ok(127) };
+        let Some(pid) = job
+            .processes
+            .iter()
+            .find(|(_, status)| status.is_none())
+            .map(|(pid, _)| *pid)
+        else {
+            return Ok(127);
+        };
         match sandbar_guest::process::wait(pid, Wait::BLOCK) {
             Ok(Some(waited)) => {
                 shell.jobs.note(pid, waited.status);
@@ -135,7 +180,13 @@ pub(super) fn wait(shell: &mut Shell, args: &[Bytes]) -> Exec {
 type Waited = Result<(i32, Option<i32>), Exec>;
 
 fn wait_all(shell: &mut Shell) -> Waited {
-    for number in shell.jobs.list.iter().map(|job| job.number).collect::<Vec<_>>() {
+    for number in shell
+        .jobs
+        .list
+        .iter()
+        .map(|job| job.number)
+        .collect::<Vec<_>>()
+    {
         wait_job(shell, number)?;
         shell.jobs.forget(number);
     }
@@ -159,26 +210,31 @@ fn wait_each(shell: &mut Shell, operands: &[Bytes]) -> Waited {
             }
             continue;
         }
-        let Some(pid) = std::str::from_utf8(text).ok().and_then(|text| text.parse::<i32>().ok()) else {
+        let Some(pid) = std::str::from_utf8(text)
+            .ok()
+            .and_then(|text| text.parse::<i32>().ok())
+        else {
             shell.complain(&[b"`".as_slice(), text, b"': not a pid or valid job spec"].concat());
             last = (1, None);
             continue;
         };
-        let job = shell.jobs.list.iter().find(|job| job.processes.iter().any(|(have, _)| *have == pid)).map(|job| job.number);
+        let job = shell
+            .jobs
+            .list
+            .iter()
+            .find(|job| job.processes.iter().any(|(have, _)| *have == pid))
+            .map(|job| job.number);
         last = if let Some(number) = job {
             let status = wait_job(shell, number)?;
             shell.jobs.forget(number);
             (status, Some(pid))
         } else if let Some((_, status)) = shell.jobs.ended.iter().find(|(have, _)| *have == pid) {
             (i32::from(status.shell_code()), Some(pid))
+        } else if let Ok(Some(waited)) = sandbar_guest::process::wait(pid, Wait::BLOCK) {
+            (i32::from(waited.status.shell_code()), Some(pid))
         } else {
-            match sandbar_guest::process::wait(pid, Wait::BLOCK) {
-                Ok(Some(waited)) => (i32::from(waited.status.shell_code()), Some(pid)),
-                _ => {
-                    shell.complain(format!("pid {pid} is not a child of this shell").as_bytes());
-                    (127, None)
-                }
-            }
+            shell.complain(format!("pid {pid} is not a child of this shell").as_bytes());
+            (127, None)
         };
     }
     Ok(last)
@@ -188,16 +244,30 @@ fn wait_next(shell: &mut Shell, operands: &[Bytes]) -> Waited {
     let wanted = |shell: &Shell, number: usize| {
         operands.is_empty()
             || operands.iter().any(|text| {
-                shell.jobs.get(number).is_some_and(|job| job.pid().to_string().as_bytes() == text.as_slice()) || text.starts_with(b"%") && shell.jobs.find(text) == Ok(number)
+                shell
+                    .jobs
+                    .get(number)
+                    .is_some_and(|job| job.pid().to_string().as_bytes() == text.as_slice())
+                    || text.starts_with(b"%") && shell.jobs.find(text) == Ok(number)
             })
     };
     loop {
-        let numbers: Vec<usize> = shell.jobs.list.iter().map(|job| job.number).filter(|number| wanted(shell, *number)).collect();
+        let numbers: Vec<usize> = shell
+            .jobs
+            .list
+            .iter()
+            .map(|job| job.number)
+            .filter(|number| wanted(shell, *number))
+            .collect();
         if numbers.is_empty() {
             return Ok((127, None));
         }
         for number in numbers {
-            if let Some((status, pid)) = shell.jobs.get(number).and_then(|job| job.status().map(|status| (status, job.pid()))) {
+            if let Some((status, pid)) = shell
+                .jobs
+                .get(number)
+                .and_then(|job| job.status().map(|status| (status, job.pid())))
+            {
                 shell.jobs.forget(number);
                 return Ok((i32::from(status.shell_code()), Some(pid)));
             }
@@ -220,7 +290,13 @@ pub(super) fn kill(shell: &mut Shell, args: &[Bytes]) -> Exec {
         shell.complain_about(text, "invalid signal specification");
         Ok(1)
     };
-    let read_signal = |text: &[u8]| if text == b"0" || text.eq_ignore_ascii_case(b"EXIT") { Some(None) } else { Signal::parse(text).map(Some) };
+    let read_signal = |text: &[u8]| {
+        if text == b"0" || text.eq_ignore_ascii_case(b"EXIT") {
+            Some(None)
+        } else {
+            Signal::parse(text).map(Some)
+        }
+    };
     while let Some(arg) = args.get(next) {
         match arg.as_slice() {
             b"--" => {
@@ -258,14 +334,19 @@ pub(super) fn kill(shell: &mut Shell, args: &[Bytes]) -> Exec {
         let target = if text.starts_with(b"%") {
             shell.reap();
             match shell.jobs.find(text) {
-                Ok(number) => shell.jobs.get(number).map(|job| job.group.map_or(job.pid(), |group| -group)),
+                Ok(number) => shell
+                    .jobs
+                    .get(number)
+                    .map(|job| job.group.map_or(job.pid(), |group| -group)),
                 Err(why) => {
                     shell.complain_about(text, why);
                     None
                 }
             }
         } else {
-            let pid = std::str::from_utf8(text).ok().and_then(|text| text.parse::<i32>().ok());
+            let pid = std::str::from_utf8(text)
+                .ok()
+                .and_then(|text| text.parse::<i32>().ok());
             if pid.is_none() {
                 shell.complain_about(text, "arguments must be process or job IDs");
             }
@@ -293,26 +374,32 @@ fn list(shell: &mut Shell, operands: &[Bytes]) -> Exec {
     }
     let mut status = 0;
     for text in operands {
-        let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<u32>().ok());
+        let number = std::str::from_utf8(text)
+            .ok()
+            .and_then(|text| text.parse::<u32>().ok());
         let line = match number {
             // An exit status of a killed process is understood, too.
             Some(0) => "EXIT\n".to_owned(),
-            Some(number) => match Signal::from_number(if number > 128 { number - 128 } else { number }) {
-                Some(signal) => format!("{}\n", signal.name()),
-                None => {
+            Some(number) => {
+                if let Some(signal) =
+                    Signal::from_number(if number > 128 { number - 128 } else { number })
+                {
+                    format!("{}\n", signal.name())
+                } else {
                     shell.complain_about(text, "invalid signal specification");
                     status = 1;
                     continue;
                 }
-            },
-            None => match Signal::parse(text) {
-                Some(signal) => format!("{}\n", signal.number()),
-                None => {
+            }
+            None => {
+                if let Some(signal) = Signal::parse(text) {
+                    format!("{}\n", signal.number())
+                } else {
                     shell.complain_about(text, "invalid signal specification");
                     status = 1;
                     continue;
                 }
-            },
+            }
         };
         shell.print(line.as_bytes());
     }
@@ -328,7 +415,11 @@ fn named_job(shell: &mut Shell, args: &[Bytes]) -> Result<usize, Exec> {
     match shell.jobs.find(&text) {
         Ok(number) => Ok(number),
         Err(why) => {
-            let shown = if text.is_empty() { b"current".to_vec() } else { text };
+            let shown = if text.is_empty() {
+                b"current".to_vec()
+            } else {
+                text
+            };
             shell.complain_about(&shown, why);
             Err(Ok(1))
         }
@@ -380,16 +471,35 @@ pub(super) fn disown(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let operands = &args[parsed.next..];
     let mut status = 0;
     let numbers: Vec<usize> = if parsed.has(b'a') || parsed.has(b'r') {
-        shell.jobs.list.iter().filter(|job| !parsed.has(b'r') || !job.done()).map(|job| job.number).collect()
+        shell
+            .jobs
+            .list
+            .iter()
+            .filter(|job| !parsed.has(b'r') || !job.done())
+            .map(|job| job.number)
+            .collect()
     } else {
         let current = [Bytes::new()];
         let mut numbers = Vec::new();
-        for text in if operands.is_empty() { &current } else { operands } {
-            let by_pid = shell.jobs.list.iter().find(|job| job.pid().to_string().as_bytes() == text.as_slice()).map(|job| job.number);
+        for text in if operands.is_empty() {
+            &current
+        } else {
+            operands
+        } {
+            let by_pid = shell
+                .jobs
+                .list
+                .iter()
+                .find(|job| job.pid().to_string().as_bytes() == text.as_slice())
+                .map(|job| job.number);
             match by_pid.map_or_else(|| shell.jobs.find(text), Ok) {
                 Ok(number) => numbers.push(number),
                 Err(why) => {
-                    let shown = if text.is_empty() { b"current".as_slice() } else { text };
+                    let shown = if text.is_empty() {
+                        b"current".as_slice()
+                    } else {
+                        text
+                    };
                     shell.complain_about(shown, why);
                     status = 1;
                 }

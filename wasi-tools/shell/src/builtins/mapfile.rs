@@ -8,20 +8,28 @@ use crate::shell::{Exec, Shell};
 use crate::shell_vars::Key;
 use crate::sys;
 
+#[expect(clippy::too_many_lines, reason = "the options one after another")]
 pub(super) fn mapfile(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let parsed = match shell.options(args, "d:n:O:s:tu:C:c:") {
         Ok(parsed) => parsed,
         Err(status) => return Ok(status),
     };
     let mut numbers = [0_usize; 4];
-    for (slot, letter, what) in [(0, b'n', "line count"), (1, b'O', "array origin"), (2, b's', "line count"), (3, b'c', "callback quantum")] {
+    for (slot, letter, what) in [
+        (0, b'n', "line count"),
+        (1, b'O', "array origin"),
+        (2, b's', "line count"),
+        (3, b'c', "callback quantum"),
+    ] {
         if let Some(value) = parsed.value(letter) {
-            match std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()) {
-                Some(number) => numbers[slot] = number,
-                None => {
-                    shell.complain_about(value, &format!("invalid {what}"));
-                    return Ok(1);
-                }
+            if let Some(number) = std::str::from_utf8(value)
+                .ok()
+                .and_then(|text| text.parse().ok())
+            {
+                numbers[slot] = number;
+            } else {
+                shell.complain_about(value, &format!("invalid {what}"));
+                return Ok(1);
             }
         }
     }
@@ -29,17 +37,27 @@ pub(super) fn mapfile(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let quantum = if quantum == 0 { 5000 } else { quantum };
     let fd = match parsed.value(b'u') {
         None => 0,
-        Some(text) => match std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).filter(|fd| sys::is_open(*fd)) {
-            Some(fd) => fd,
-            None => {
+        Some(text) => {
+            if let Some(fd) = std::str::from_utf8(text)
+                .ok()
+                .and_then(|text| text.parse().ok())
+                .filter(|fd| sys::is_open(*fd))
+            {
+                fd
+            } else {
                 shell.complain_about(text, "invalid file descriptor: Bad file descriptor");
                 return Ok(1);
             }
-        },
+        }
     };
-    let delimiter = parsed.value(b'd').map_or(b'\n', |text| text.first().copied().unwrap_or(0));
+    let delimiter = parsed
+        .value(b'd')
+        .map_or(b'\n', |text| text.first().copied().unwrap_or(0));
     let strip = parsed.has(b't');
-    let name = args.get(parsed.next).cloned().unwrap_or_else(|| b"MAPFILE".to_vec());
+    let name = args
+        .get(parsed.next)
+        .cloned()
+        .unwrap_or_else(|| b"MAPFILE".to_vec());
     if !is_name(&name) {
         shell.complain(&[b"`".as_slice(), &name, b"': not a valid identifier"].concat());
         return Ok(1);
@@ -83,7 +101,12 @@ pub(super) fn mapfile(shell: &mut Shell, args: &[Bytes]) -> Exec {
             if let Some(callback) = parsed.value(b'C')
                 && stored.is_multiple_of(quantum)
             {
-                let text = [callback.as_slice(), format!(" {index} ").as_bytes(), &escape::single_quote(&value)].concat();
+                let text = [
+                    callback.as_slice(),
+                    format!(" {index} ").as_bytes(),
+                    &escape::single_quote(&value),
+                ]
+                .concat();
                 shell.eval_text(&text, None)?;
             }
             shell.assign(&name, Some(Key::Index(index)), value, false)?;

@@ -1,33 +1,34 @@
 //! Small builtins: `echo`, `command`, `getopts`, `let`, `shift`, `umask`, `times` and others.
 
+#![expect(clippy::unnecessary_wraps, reason = "all builtins have one type")]
+
 use std::rc::Rc;
 
 use super::{BUILTINS, find};
 use crate::ast::Bytes;
 use crate::escape;
 use crate::options::{opt, shopt};
-use crate::parser::is_name;
 use crate::shell::{Exec, Flow, FrameKind, Shell};
-use crate::simple::Target;
 use crate::sys;
 
-#[expect(clippy::unnecessary_wraps, reason = "the type of a builtin")]
 pub(super) fn succeed(_shell: &mut Shell, _args: &[Bytes]) -> Exec {
     Ok(0)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the type of a builtin")]
 pub(super) fn fail(_shell: &mut Shell, _args: &[Bytes]) -> Exec {
     Ok(1)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the type of a builtin")]
 pub(super) fn echo(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let mut newline = true;
     let mut escapes = shell.shopt(shopt::XPG_ECHO);
     let mut next = 1;
     if !(escapes && shell.on(opt::POSIX)) {
-        while let Some(letters) = args.get(next).and_then(|arg| arg.strip_prefix(b"-")).filter(|letters| !letters.is_empty()) {
+        while let Some(letters) = args
+            .get(next)
+            .and_then(|arg| arg.strip_prefix(b"-"))
+            .filter(|letters| !letters.is_empty())
+        {
             if !letters.iter().all(|b| matches!(b, b'n' | b'e' | b'E')) {
                 break;
             }
@@ -63,20 +64,25 @@ pub(super) fn echo(shell: &mut Shell, args: &[Bytes]) -> Exec {
 
 /// Runs a command past functions.
 pub(crate) fn run_past_functions(shell: &mut Shell, args: &[Bytes]) -> Exec {
-    match find(&args[0]).filter(|builtin| !shell.st.disabled.iter().any(|off| *off == builtin.name.as_bytes())) {
-        Some(builtin) => shell.run_builtin(builtin, args),
-        None => {
-            let outer = shell.builtin.take();
-            let result = match shell.prepare_program(args) {
-                Ok(spawn) => match shell.spawn(spawn) {
-                    Ok(child) => shell.wait_foreground(child),
-                    Err(error) => Ok(shell.spawn_failed(&args[0], error)),
-                },
-                Err(status) => Ok(status),
-            };
-            shell.builtin = outer;
-            result
-        }
+    if let Some(builtin) = find(&args[0]).filter(|builtin| {
+        !shell
+            .st
+            .disabled
+            .iter()
+            .any(|off| *off == builtin.name.as_bytes())
+    }) {
+        shell.run_builtin(builtin, args)
+    } else {
+        let outer = shell.builtin.take();
+        let result = match shell.prepare_program(args) {
+            Ok(spawn) => match shell.spawn(spawn) {
+                Ok(child) => shell.wait_foreground(child),
+                Err(error) => Ok(shell.spawn_failed(&args[0], error)),
+            },
+            Err(status) => Ok(status),
+        };
+        shell.builtin = outer;
+        result
     }
 }
 
@@ -135,44 +141,70 @@ pub(super) fn builtin(shell: &mut Shell, args: &[Bytes]) -> Exec {
         Err(status) => return Ok(status),
     };
     let operands = &args[parsed.next..];
-    let Some(name) = operands.first() else { return Ok(0) };
-    match find(name) {
-        Some(builtin) => {
-            shift_array_args(shell, parsed.next);
-            shell.run_builtin(builtin, operands)
-        }
-        None => {
-            shell.complain_about(name, "not a shell builtin");
-            Ok(1)
-        }
+    let Some(name) = operands.first() else {
+        return Ok(0);
+    };
+    if let Some(builtin) = find(name).filter(|_| !shell.st.disabled.contains(name)) {
+        shift_array_args(shell, parsed.next);
+        shell.run_builtin(builtin, operands)
+    } else {
+        shell.complain_about(name, "not a shell builtin");
+        Ok(1)
     }
 }
 
 pub(super) fn caller(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let frames = &shell.st.frames;
-    if !frames.iter().any(|frame| frame.kind == FrameKind::Function || frame.kind == FrameKind::Source) {
+    if !frames
+        .iter()
+        .any(|frame| frame.kind == FrameKind::Function || frame.kind == FrameKind::Source)
+    {
         return Ok(1);
     }
     let depth = match args.get(1) {
         None => None,
-        Some(text) => match std::str::from_utf8(text).ok().and_then(|text| text.parse::<usize>().ok()) {
-            Some(depth) => Some(depth),
-            None => {
+        Some(text) => {
+            if let Some(depth) = std::str::from_utf8(text)
+                .ok()
+                .and_then(|text| text.parse::<usize>().ok())
+            {
+                Some(depth)
+            } else {
                 shell.complain_about(text, "invalid number");
                 return Ok(shell.usage());
             }
-        },
+        }
     };
-    let frame_at = |back: usize| frames.len().checked_sub(back + 1).and_then(|at| frames.get(at));
-    let Some(frame) = frame_at(depth.unwrap_or(0)) else { return Ok(1) };
+    let frame_at = |back: usize| {
+        frames
+            .len()
+            .checked_sub(back + 1)
+            .and_then(|at| frames.get(at))
+    };
+    let Some(frame) = frame_at(depth.unwrap_or(0)) else {
+        return Ok(1);
+    };
     let outer = frame_at(depth.unwrap_or(0) + 1);
+    if outer.is_none() && depth.is_some() && (shell.command_string || shell.reads_stdin) {
+        return Ok(1);
+    }
     let source = outer.map_or_else(
-        || if shell.command_string || shell.reads_stdin { b"NULL".to_vec() } else { shell.st.name.clone() },
+        || {
+            if shell.command_string || shell.reads_stdin {
+                b"NULL".to_vec()
+            } else {
+                shell.st.name.clone()
+            }
+        },
         |frame| frame.source.clone(),
     );
     let name = outer.map_or_else(|| b"main".to_vec(), |frame| frame.name.clone());
     let line = frame.line.to_string().into_bytes();
-    let text = if depth.is_some() { [line, name, source].join(&b' ') } else { [line, source].join(&b' ') };
+    let text = if depth.is_some() {
+        [line, name, source].join(&b' ')
+    } else {
+        [line, source].join(&b' ')
+    };
     shell.print(&text);
     shell.print(b"\n");
     Ok(0)
@@ -197,10 +229,15 @@ pub(super) fn compgen(shell: &mut Shell, args: &[Bytes]) -> Exec {
             b'f' => b"file",
             b'd' => b"directory",
             b'W' => {
-                let word = crate::parser::parse_word_text(value, &shell.parse_context()).unwrap_or_default();
+                let word = crate::parser::parse_word_text(value, &shell.parse_context())
+                    .unwrap_or_default();
                 let text = shell.expand_single(&word)?;
                 let ifs = shell.ifs();
-                words.extend(text.split(|b| ifs.contains(b)).filter(|piece| !piece.is_empty()).map(<[u8]>::to_vec));
+                words.extend(
+                    text.split(|b| ifs.contains(b))
+                        .filter(|piece| !piece.is_empty())
+                        .map(<[u8]>::to_vec),
+                );
                 continue;
             }
             _ => continue,
@@ -216,25 +253,49 @@ pub(super) fn compgen(shell: &mut Shell, args: &[Bytes]) -> Exec {
 }
 
 fn candidates(shell: &mut Shell, action: &[u8], prefix: &[u8]) -> Vec<Bytes> {
-    let builtins = || BUILTINS.iter().map(|builtin| builtin.name.as_bytes().to_vec());
+    let builtins = || {
+        BUILTINS
+            .iter()
+            .map(|builtin| builtin.name.as_bytes().to_vec())
+    };
     match action {
         b"alias" => shell.st.aliases.keys().cloned().collect(),
         b"builtin" => builtins().collect(),
         b"function" => {
-            let mut names: Vec<Bytes> = shell.st.functions.keys().map(|name| name.to_vec()).collect();
+            let mut names: Vec<Bytes> = shell
+                .st
+                .functions
+                .keys()
+                .map(|name| name.to_vec())
+                .collect();
             names.sort_unstable();
             names
         }
-        b"variable" => shell.st.vars.names().iter().map(|name| name.to_vec()).collect(),
+        b"variable" => shell
+            .st
+            .vars
+            .names()
+            .iter()
+            .map(|name| name.to_vec())
+            .collect(),
         b"export" => shell
             .st
             .vars
             .names()
             .iter()
-            .filter(|name| shell.st.vars.get(name).is_some_and(|var| var.has(crate::vars::attr::EXPORT)))
+            .filter(|name| {
+                shell
+                    .st
+                    .vars
+                    .get(name)
+                    .is_some_and(|var| var.has(crate::vars::attr::EXPORT))
+            })
             .map(|name| name.to_vec())
             .collect(),
-        b"keyword" => super::alias::KEYWORDS.iter().map(|word| word.to_vec()).collect(),
+        b"keyword" => super::alias::KEYWORDS
+            .iter()
+            .map(|word| word.to_vec())
+            .collect(),
         b"file" | b"directory" => {
             let mut pattern: Bytes = prefix.iter().flat_map(|b| [b'\\', *b]).collect();
             pattern.push(b'*');
@@ -263,7 +324,11 @@ pub(super) fn enable(shell: &mut Shell, args: &[Bytes]) -> Exec {
         let show_off = parsed.has(b'n') || parsed.has(b'a');
         let show_on = !parsed.has(b'n');
         for builtin in BUILTINS {
-            let off = shell.st.disabled.iter().any(|name| *name == builtin.name.as_bytes());
+            let off = shell
+                .st
+                .disabled
+                .iter()
+                .any(|name| *name == builtin.name.as_bytes());
             if parsed.has(b's') && !builtin.special {
                 continue;
             }
@@ -289,15 +354,29 @@ pub(super) fn enable(shell: &mut Shell, args: &[Bytes]) -> Exec {
     Ok(status)
 }
 
+#[expect(clippy::too_many_lines, reason = "one state machine")]
 pub(super) fn getopts(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let parsed = match shell.options(args, "") {
         Ok(parsed) => parsed,
         Err(status) => return Ok(status),
     };
     let operands = &args[parsed.next..];
-    let [spec, name, rest @ ..] = operands else { return Ok(shell.usage()) };
-    let params: Rc<Vec<Bytes>> = if rest.is_empty() { Rc::clone(&shell.st.params) } else { Rc::new(rest.to_vec()) };
-    let index = shell.get(b"OPTIND").and_then(|text| std::str::from_utf8(&text).ok()?.parse::<i64>().ok()).unwrap_or(1);
+    let [spec, name, rest @ ..] = operands else {
+        return Ok(shell.usage());
+    };
+    if !crate::parser::is_name(name) {
+        shell.complain(&[b"`".as_slice(), name, b"': not a valid identifier"].concat());
+        return Ok(1);
+    }
+    let params: Rc<Vec<Bytes>> = if rest.is_empty() {
+        Rc::clone(&shell.st.params)
+    } else {
+        Rc::new(rest.to_vec())
+    };
+    let index = shell
+        .get(b"OPTIND")
+        .and_then(|text| std::str::from_utf8(&text).ok()?.parse::<i64>().ok())
+        .unwrap_or(1);
     let mut at = usize::try_from(index.max(1) - 1).unwrap_or(0);
     if index != shell.st.getopts_index {
         shell.st.getopts_at = 0;
@@ -338,10 +417,21 @@ pub(super) fn getopts(shell: &mut Shell, args: &[Bytes]) -> Exec {
     place += 1;
     let word_done = params.get(at).is_none_or(|word| place >= word.len());
     let spot = letters.iter().position(|b| *b == letter && letter != b':');
-    let verbose = !silent && shell.get(b"OPTERR").is_none_or(|text| text.as_slice() != b"0");
+    let verbose = !silent
+        && shell
+            .get(b"OPTERR")
+            .is_none_or(|text| text.as_slice() != b"0");
     let say = |shell: &mut Shell, text: &str| {
         if verbose {
-            let line = [shell.st.name.as_slice(), b": ", text.as_bytes(), b" -- ", &[letter], b"\n"].concat();
+            let line = [
+                shell.st.name.as_slice(),
+                b": ",
+                text.as_bytes(),
+                b" -- ",
+                &[letter],
+                b"\n",
+            ]
+            .concat();
             shell.print_error(&line);
         }
     };
@@ -352,13 +442,21 @@ pub(super) fn getopts(shell: &mut Shell, args: &[Bytes]) -> Exec {
         } else {
             super::unset_variable(shell, b"OPTARG");
         }
-        finish(shell, at + usize::from(word_done), if word_done { 0 } else { place });
+        finish(
+            shell,
+            at + usize::from(word_done),
+            if word_done { 0 } else { place },
+        );
         shell.set(name, b"?".to_vec())?;
         return Ok(0);
     };
     if letters.get(spot + 1) != Some(&b':') {
         super::unset_variable(shell, b"OPTARG");
-        finish(shell, at + usize::from(word_done), if word_done { 0 } else { place });
+        finish(
+            shell,
+            at + usize::from(word_done),
+            if word_done { 0 } else { place },
+        );
         shell.set(name, vec![letter])?;
         return Ok(0);
     }
@@ -369,21 +467,18 @@ pub(super) fn getopts(shell: &mut Shell, args: &[Bytes]) -> Exec {
         params.get(at).cloned()
     };
     finish(shell, at + 1, 0);
-    match value {
-        Some(value) => {
-            shell.set(b"OPTARG", value)?;
-            shell.set(name, vec![letter])?;
+    if let Some(value) = value {
+        shell.set(b"OPTARG", value)?;
+        shell.set(name, vec![letter])?;
+    } else {
+        finish(shell, at.min(params.len()), 0);
+        say(shell, "option requires an argument");
+        if silent {
+            shell.set(b"OPTARG", vec![letter])?;
+        } else {
+            super::unset_variable(shell, b"OPTARG");
         }
-        None => {
-            finish(shell, at.min(params.len()), 0);
-            say(shell, "option requires an argument");
-            if silent {
-                shell.set(b"OPTARG", vec![letter])?;
-            } else {
-                super::unset_variable(shell, b"OPTARG");
-            }
-            shell.set(name, if silent { b":".to_vec() } else { b"?".to_vec() })?;
-        }
+        shell.set(name, if silent { b":".to_vec() } else { b"?".to_vec() })?;
     }
     Ok(0)
 }
@@ -405,11 +500,24 @@ pub(super) fn help(shell: &mut Shell, args: &[Bytes]) -> Exec {
         for builtin in BUILTINS {
             if pattern.matches(builtin.name.as_bytes()) {
                 found = true;
-                shell.print(format!("{}: {} {}\n", builtin.name, builtin.name, builtin.usage).as_bytes());
+                shell.print(
+                    format!("{}: {} {}\n", builtin.name, builtin.name, builtin.usage).as_bytes(),
+                );
             }
         }
         if !found {
-            shell.complain(&[b"no help topics match `", name.as_slice(), b"'.  Try `help help' or `man -k ", name, b"' or `info ", name, b"'."].concat());
+            shell.complain(
+                &[
+                    b"no help topics match `",
+                    name.as_slice(),
+                    b"'.  Try `help help' or `man -k ",
+                    name,
+                    b"' or `info ",
+                    name,
+                    b"'.",
+                ]
+                .concat(),
+            );
             status = 1;
         }
     }
@@ -417,7 +525,11 @@ pub(super) fn help(shell: &mut Shell, args: &[Bytes]) -> Exec {
 }
 
 pub(super) fn let_(shell: &mut Shell, args: &[Bytes]) -> Exec {
-    let operands = if args.get(1).is_some_and(|arg| arg == b"--") { &args[2..] } else { &args[1..] };
+    let operands = if args.get(1).is_some_and(|arg| arg == b"--") {
+        &args[2..]
+    } else {
+        &args[1..]
+    };
     if operands.is_empty() {
         shell.complain(b"expression expected");
         return Ok(1);
@@ -436,7 +548,11 @@ pub(super) fn let_(shell: &mut Shell, args: &[Bytes]) -> Exec {
 }
 
 pub(super) fn shift(shell: &mut Shell, args: &[Bytes]) -> Exec {
-    let operands = if args.get(1).is_some_and(|arg| arg == b"--") { &args[2..] } else { &args[1..] };
+    let operands = if args.get(1).is_some_and(|arg| arg == b"--") {
+        &args[2..]
+    } else {
+        &args[1..]
+    };
     let count = match operands {
         [] => 1,
         [text] => match shell.numeric_arg(text) {
@@ -463,11 +579,22 @@ pub(super) fn shift(shell: &mut Shell, args: &[Bytes]) -> Exec {
     Ok(0)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the type of a builtin")]
 pub(super) fn times(shell: &mut Shell, _args: &[Bytes]) -> Exec {
-    for who in [sandbar_guest::process::Who::Caller, sandbar_guest::process::Who::Children] {
-        let (user, system) = sandbar_guest::process::usage(who).map(|u| (u.user, u.system)).unwrap_or_default();
-        let show = |time: std::time::Duration| format!("{}m{}.{:03}s", time.as_secs() / 60, time.as_secs() % 60, time.subsec_millis());
+    for who in [
+        sandbar_guest::process::Who::Caller,
+        sandbar_guest::process::Who::Children,
+    ] {
+        let (user, system) = sandbar_guest::process::usage(who)
+            .map(|u| (u.user, u.system))
+            .unwrap_or_default();
+        let show = |time: std::time::Duration| {
+            format!(
+                "{}m{}.{:03}s",
+                time.as_secs() / 60,
+                time.as_secs() % 60,
+                time.subsec_millis()
+            )
+        };
         let line = format!("{} {}\n", show(user), show(system));
         shell.print(line.as_bytes());
     }
@@ -484,18 +611,36 @@ pub(super) fn umask(shell: &mut Shell, args: &[Bytes]) -> Exec {
         let symbolic = || {
             let part = |who: char, shift: u32| {
                 let bits = !current >> shift & 7;
-                let letters: String = [(4, 'r'), (2, 'w'), (1, 'x')].iter().filter(|(bit, _)| bits & bit != 0).map(|(_, c)| *c).collect();
+                let letters: String = [(4, 'r'), (2, 'w'), (1, 'x')]
+                    .iter()
+                    .filter(|(bit, _)| bits & bit != 0)
+                    .map(|(_, c)| *c)
+                    .collect();
                 format!("{who}={letters}")
             };
             [part('u', 6), part('g', 3), part('o', 0)].join(",")
         };
-        let shown = if parsed.has(b'S') { symbolic() } else { format!("{current:04o}") };
-        let line = if parsed.has(b'p') { format!("umask {}{shown}\n", if parsed.has(b'S') { "-S " } else { "" }) } else { format!("{shown}\n") };
+        let shown = if parsed.has(b'S') {
+            symbolic()
+        } else {
+            format!("{current:04o}")
+        };
+        let line = if parsed.has(b'p') {
+            format!(
+                "umask {}{shown}\n",
+                if parsed.has(b'S') { "-S " } else { "" }
+            )
+        } else {
+            format!("{shown}\n")
+        };
         shell.print(line.as_bytes());
         return Ok(0);
     };
     let mask = if text.first().is_some_and(u8::is_ascii_digit) {
-        let value = std::str::from_utf8(text).ok().and_then(|text| u32::from_str_radix(text, 8).ok()).filter(|mask| *mask <= 0o7777);
+        let value = std::str::from_utf8(text)
+            .ok()
+            .and_then(|text| u32::from_str_radix(text, 8).ok())
+            .filter(|mask| *mask <= 0o7777);
         if value.is_none() {
             shell.complain_about(text, "octal number out of range");
         }
@@ -503,8 +648,24 @@ pub(super) fn umask(shell: &mut Shell, args: &[Bytes]) -> Exec {
     } else {
         let value = symbolic_mask(text, current);
         if value.is_none() {
-            let shown = text.iter().find(|b| !matches!(b, b'u' | b'g' | b'o' | b'a' | b'=' | b'+' | b'-' | b'r' | b'w' | b'x' | b',')).copied().unwrap_or(b'?');
-            shell.complain(&[b"`".as_slice(), &[shown], b"': invalid symbolic mode operator"].concat());
+            let shown = text
+                .iter()
+                .find(|b| {
+                    !matches!(
+                        b,
+                        b'u' | b'g' | b'o' | b'a' | b'=' | b'+' | b'-' | b'r' | b'w' | b'x' | b','
+                    )
+                })
+                .copied()
+                .unwrap_or(b'?');
+            shell.complain(
+                &[
+                    b"`".as_slice(),
+                    &[shown],
+                    b"': invalid symbolic mode operator",
+                ]
+                .concat(),
+            );
         }
         value
     };
@@ -519,7 +680,9 @@ pub(super) fn umask(shell: &mut Shell, args: &[Bytes]) -> Exec {
 fn symbolic_mask(text: &[u8], current: u32) -> Option<u32> {
     let mut allowed = !current & 0o777;
     for clause in text.split(|&b| b == b',') {
-        let op_at = clause.iter().position(|b| matches!(b, b'=' | b'+' | b'-'))?;
+        let op_at = clause
+            .iter()
+            .position(|b| matches!(b, b'=' | b'+' | b'-'))?;
         let mut who = 0;
         for b in &clause[..op_at] {
             who |= match b {
@@ -549,9 +712,4 @@ fn symbolic_mask(text: &[u8], current: u32) -> Option<u32> {
         };
     }
     Some(!allowed & 0o777)
-}
-
-/// Whether `name` can be a command of this kind; for `type`.
-pub(crate) fn is_function(shell: &Shell, name: &[u8]) -> bool {
-    matches!(shell.target(name), Target::Function(_)) && (is_name(name) || !name.is_empty())
 }

@@ -36,7 +36,9 @@ pub(super) fn printf(shell: &mut Shell, args: &[Bytes]) -> Exec {
         Ok(parsed) => parsed,
         Err(status) => return Ok(status),
     };
-    let Some(format) = args.get(parsed.next) else { return Ok(shell.usage()) };
+    let Some(format) = args.get(parsed.next) else {
+        return Ok(shell.usage());
+    };
     let target = parsed.value(b'v').cloned();
     if let Some(name) = &target {
         let base = name.split(|&b| b == b'[').next().unwrap_or(name);
@@ -46,7 +48,14 @@ pub(super) fn printf(shell: &mut Shell, args: &[Bytes]) -> Exec {
         }
     }
     let operands = &args[parsed.next + 1..];
-    let mut run = Run { shell, args: operands, next: 0, out: Bytes::new(), status: 0, stop: false };
+    let mut run = Run {
+        shell,
+        args: operands,
+        next: 0,
+        out: Bytes::new(),
+        status: 0,
+        stop: false,
+    };
     loop {
         let before = run.next;
         run.format(format)?;
@@ -63,7 +72,10 @@ pub(super) fn printf(shell: &mut Shell, args: &[Bytes]) -> Exec {
     match target {
         None => shell.print(&out),
         Some(name) => {
-            let open = name.iter().position(|&b| b == b'[').filter(|_| name.ends_with(b"]"));
+            let open = name
+                .iter()
+                .position(|&b| b == b'[')
+                .filter(|_| name.ends_with(b"]"));
             match open {
                 Some(at) => {
                     let index = name[at + 1..name.len() - 1].to_vec();
@@ -110,9 +122,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// One directive after `%`; `false` when it is no directive, after a message.
-    fn directive(&mut self, format: &[u8], at: &mut usize) -> Result<bool, Flow> {
-        let start = *at - 1;
+    /// Flags, width and precision, from after `%`.
+    fn spec(&mut self, format: &[u8], at: &mut usize) -> Spec {
         let mut spec = Spec::default();
         while let Some(b) = format.get(*at) {
             match b {
@@ -143,22 +154,44 @@ impl Run<'_> {
                 Some(digits(format, at).unwrap_or(0))
             };
         }
-        if spec.width > MAX_WIDTH || spec.precision.is_some_and(|precision| precision > MAX_WIDTH) {
+        spec
+    }
+
+    /// One directive after `%`; `false` when it is no directive, after a message.
+    #[expect(clippy::too_many_lines, reason = "one arm for each directive")]
+    fn directive(&mut self, format: &[u8], at: &mut usize) -> Result<bool, Flow> {
+        let start = *at - 1;
+        let mut spec = self.spec(format, at);
+        if spec.width > MAX_WIDTH
+            || spec
+                .precision
+                .is_some_and(|precision| precision > MAX_WIDTH)
+        {
             let text = format!("width or precision above {MAX_WIDTH}");
             self.shell.complain(text.as_bytes());
             return Ok(false);
         }
-        while matches!(format.get(*at), Some(b'h' | b'l' | b'L' | b'j' | b'z' | b't')) {
+        while matches!(
+            format.get(*at),
+            Some(b'h' | b'l' | b'L' | b'j' | b'z' | b't')
+        ) {
             *at += 1;
         }
         let Some(&kind) = format.get(*at) else {
             let shown = format[start..].to_vec();
-            self.shell.complain(&[b"`".as_slice(), &shown[shown.len() - 1..], b"': missing format character"].concat());
+            self.shell.complain(
+                &[
+                    b"`".as_slice(),
+                    &shown[shown.len() - 1..],
+                    b"': missing format character",
+                ]
+                .concat(),
+            );
             return Ok(false);
         };
         *at += 1;
         if kind == b'(' {
-            return self.time(format, at, &spec);
+            return Ok(self.time(format, at, &spec));
         }
         match kind {
             b's' => {
@@ -173,7 +206,9 @@ impl Run<'_> {
             }
             b'q' | b'Q' => {
                 let mut text = self.arg().unwrap_or_default();
-                if kind == b'Q' && let Some(precision) = spec.precision {
+                if kind == b'Q'
+                    && let Some(precision) = spec.precision
+                {
                     text.truncate(char_offset(&text, precision));
                     spec.precision = None;
                 }
@@ -181,14 +216,26 @@ impl Run<'_> {
             }
             b'c' => {
                 let text = self.arg().unwrap_or_default();
-                let first = if text.is_empty() { vec![0] } else { text[..1].to_vec() };
+                let first = if text.is_empty() {
+                    vec![0]
+                } else {
+                    text[..1].to_vec()
+                };
                 let shown = if text.is_empty() { Bytes::new() } else { first };
                 spec.precision = None;
                 self.text(&shown, &spec);
             }
             b'd' | b'i' => {
                 let value = self.integer_arg();
-                let sign: &[u8] = if value < 0 { b"-" } else if spec.plus { b"+" } else if spec.space { b" " } else { b"" };
+                let sign: &[u8] = if value < 0 {
+                    b"-"
+                } else if spec.plus {
+                    b"+"
+                } else if spec.space {
+                    b" "
+                } else {
+                    b""
+                };
                 let digits = value.unsigned_abs().to_string().into_bytes();
                 self.number(sign, digits, &spec);
             }
@@ -196,9 +243,33 @@ impl Run<'_> {
                 let value = self.unsigned_arg();
                 let (prefix, digits): (&[u8], String) = match kind {
                     b'u' => (b"", value.to_string()),
-                    b'o' => (b"", format!("{}{value:o}", if spec.alternate && value != 0 { "0" } else { "" })),
-                    b'x' => (if spec.alternate && value != 0 { b"0x" } else { b"" }, format!("{value:x}")),
-                    _ => (if spec.alternate && value != 0 { b"0X" } else { b"" }, format!("{value:X}")),
+                    b'o' => (
+                        b"",
+                        format!(
+                            "{}{value:o}",
+                            if spec.alternate && value != 0 {
+                                "0"
+                            } else {
+                                ""
+                            }
+                        ),
+                    ),
+                    b'x' => (
+                        if spec.alternate && value != 0 {
+                            b"0x"
+                        } else {
+                            b""
+                        },
+                        format!("{value:x}"),
+                    ),
+                    _ => (
+                        if spec.alternate && value != 0 {
+                            b"0X"
+                        } else {
+                            b""
+                        },
+                        format!("{value:X}"),
+                    ),
                 };
                 self.number(prefix, digits.into_bytes(), &spec);
             }
@@ -214,7 +285,9 @@ impl Run<'_> {
                 }
             }
             other => {
-                self.shell.complain(&[b"`".as_slice(), &[other], b"': invalid format character"].concat());
+                self.shell.complain(
+                    &[b"`".as_slice(), &[other], b"': invalid format character"].concat(),
+                );
                 return Ok(false);
             }
         }
@@ -234,7 +307,9 @@ impl Run<'_> {
     }
 
     fn text(&mut self, text: &[u8], spec: &Spec) {
-        let end = spec.precision.map_or(text.len(), |precision| char_offset(text, precision));
+        let end = spec
+            .precision
+            .map_or(text.len(), |precision| char_offset(text, precision));
         self.pad(&text[..end], spec);
     }
 
@@ -249,7 +324,12 @@ impl Run<'_> {
             None => 0,
         };
         let zeros = want.saturating_sub(digits.len());
-        let text: Bytes = prefix.iter().copied().chain(std::iter::repeat_n(b'0', zeros)).chain(digits).collect();
+        let text: Bytes = prefix
+            .iter()
+            .copied()
+            .chain(std::iter::repeat_n(b'0', zeros))
+            .chain(digits)
+            .collect();
         self.pad(&text, spec);
     }
 
@@ -281,22 +361,26 @@ impl Run<'_> {
 
     /// The next argument as a number, far beyond 64 bits if need be, and its text.
     fn wide_arg(&mut self) -> (i128, Bytes) {
-        let Some(text) = self.arg() else { return (0, Bytes::new()) };
+        let Some(text) = self.arg() else {
+            return (0, Bytes::new());
+        };
         if let Some(value) = character_value(&text) {
             return (i128::from(value), text);
         }
         let trimmed = text.trim_ascii_start();
         let (negative, body) = match trimmed {
             [b'-', rest @ ..] => (true, rest),
-            [b'+', rest @ ..] => (false, rest),
-            rest => (false, rest),
+            [b'+', rest @ ..] | rest => (false, rest),
         };
         let (radix, body) = match body {
             [b'0', b'x' | b'X', rest @ ..] => (16, rest),
             [b'0', rest @ ..] if !rest.is_empty() => (8, rest),
             rest => (10, rest),
         };
-        let end = body.iter().position(|b| !char::from(*b).is_digit(radix)).unwrap_or(body.len());
+        let end = body
+            .iter()
+            .position(|b| !char::from(*b).is_digit(radix))
+            .unwrap_or(body.len());
         if (end < body.len() || body.is_empty() && radix != 8) && !text.is_empty() {
             self.bad_number(&text);
         }
@@ -309,20 +393,26 @@ impl Run<'_> {
     }
 
     fn out_of_range(&mut self, text: &[u8]) {
-        self.shell.complain(&[b"warning: ", text, b": Numerical result out of range"].concat());
+        self.shell
+            .complain(&[b"warning: ", text, b": Numerical result out of range"].concat());
     }
 
     fn float_arg(&mut self) -> f64 {
         let Some(text) = self.arg() else { return 0.0 };
         if let Some(value) = character_value(&text) {
-            #[expect(clippy::cast_precision_loss, reason = "a character's number is far below 2^52")]
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a character's number is far below 2^52"
+            )]
             return value as f64;
         }
         let valid = std::str::from_utf8(text.trim_ascii()).unwrap_or("");
         if let Ok(value) = valid.parse::<f64>() {
             return value;
         }
-        if let Some(hex) = valid.strip_prefix("0x").or_else(|| valid.strip_prefix("0X"))
+        if let Some(hex) = valid
+            .strip_prefix("0x")
+            .or_else(|| valid.strip_prefix("0X"))
             && let Ok(value) = u64::from_str_radix(hex, 16)
         {
             #[expect(clippy::cast_precision_loss, reason = "printing a float rounds")]
@@ -344,11 +434,23 @@ impl Run<'_> {
     }
 
     fn float(&mut self, value: f64, kind: u8, spec: &Spec) {
-        let sign: &[u8] = if value.is_sign_negative() && !value.is_nan() { b"-" } else if spec.plus { b"+" } else if spec.space { b" " } else { b"" };
+        let sign: &[u8] = if value.is_sign_negative() && !value.is_nan() {
+            b"-"
+        } else if spec.plus {
+            b"+"
+        } else if spec.space {
+            b" "
+        } else {
+            b""
+        };
         let magnitude = value.abs();
         if !magnitude.is_finite() {
             let word = if value.is_nan() { "nan" } else { "inf" };
-            let word = if kind.is_ascii_uppercase() { word.to_uppercase() } else { word.to_owned() };
+            let word = if kind.is_ascii_uppercase() {
+                word.to_uppercase()
+            } else {
+                word.to_owned()
+            };
             self.pad(&[sign, word.as_bytes()].concat(), spec);
             return;
         }
@@ -365,13 +467,22 @@ impl Run<'_> {
         if kind.is_ascii_uppercase() {
             digits = digits.to_uppercase();
         }
-        let zeros = if spec.zero && !spec.minus { spec.width.saturating_sub(sign.len() + digits.len()) } else { 0 };
-        let text: Bytes = sign.iter().copied().chain(std::iter::repeat_n(b'0', zeros)).chain(digits.into_bytes()).collect();
+        let zeros = if spec.zero && !spec.minus {
+            spec.width.saturating_sub(sign.len() + digits.len())
+        } else {
+            0
+        };
+        let text: Bytes = sign
+            .iter()
+            .copied()
+            .chain(std::iter::repeat_n(b'0', zeros))
+            .chain(digits.into_bytes())
+            .collect();
         self.pad(&text, spec);
     }
 
     /// `%(format)T`
-    fn time(&mut self, format: &[u8], at: &mut usize, spec: &Spec) -> Result<bool, Flow> {
+    fn time(&mut self, format: &[u8], at: &mut usize, spec: &Spec) -> bool {
         let mut depth = 1;
         let start = *at;
         while *at < format.len() && depth > 0 {
@@ -383,8 +494,9 @@ impl Run<'_> {
             *at += 1;
         }
         if depth > 0 || format.get(*at) != Some(&b'T') {
-            self.shell.complain(b"warning: `(': invalid time format specification");
-            return Ok(false);
+            self.shell
+                .complain(b"warning: `(': invalid time format specification");
+            return false;
         }
         let pattern = format[start..*at - 1].to_vec();
         *at += 1;
@@ -398,10 +510,14 @@ impl Run<'_> {
             -2 => now - i64::try_from(self.shell.elapsed().as_secs()).unwrap_or(0),
             other => other,
         };
-        let pattern = if pattern.is_empty() { b"%X".to_vec() } else { pattern };
+        let pattern = if pattern.is_empty() {
+            b"%X".to_vec()
+        } else {
+            pattern
+        };
         let text = crate::datetime::format(self.shell, &pattern, moment);
         self.text(&text, spec);
-        Ok(true)
+        true
     }
 }
 
@@ -409,7 +525,9 @@ fn digits(format: &[u8], at: &mut usize) -> Option<usize> {
     let start = *at;
     let mut value = 0_usize;
     while let Some(b) = format.get(*at).filter(|b| b.is_ascii_digit()) {
-        value = value.saturating_mul(10).saturating_add(usize::from(b - b'0'));
+        value = value
+            .saturating_mul(10)
+            .saturating_add(usize::from(b - b'0'));
         *at += 1;
     }
     (*at > start).then_some(value)
@@ -420,7 +538,11 @@ fn character_value(text: &[u8]) -> Option<i64> {
     match text {
         [b'\'' | b'"', rest @ ..] => {
             let (code, _) = next_char(rest);
-            Some(i64::from(if code >= 0x11_0000 { code - 0x11_0000 } else { code }))
+            Some(i64::from(if code >= 0x11_0000 {
+                code - 0x11_0000
+            } else {
+                code
+            }))
         }
         _ => None,
     }
@@ -445,10 +567,17 @@ fn exponential(value: f64, precision: usize) -> String {
 fn general(value: f64, precision: usize, alternate: bool) -> String {
     let precision = precision.max(1);
     let shown = exponential(value, precision - 1);
-    let exponent: i64 = shown.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
+    let exponent: i64 = shown
+        .split_once('e')
+        .and_then(|(_, e)| e.parse().ok())
+        .unwrap_or(0);
     let limit = i64::try_from(precision).unwrap_or(i64::MAX);
     let strip = |text: String| {
-        if alternate || !text.contains('.') { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
+        if alternate || !text.contains('.') {
+            text
+        } else {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
     };
     if exponent < -4 || exponent >= limit {
         let (mantissa, tail) = shown.split_once('e').unwrap_or((&shown, "+00"));

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crate::ast::Bytes;
 use crate::parser::is_name;
-use crate::pattern::next_char;
 use crate::shell::{Exec, Flow, Shell};
 use crate::sys::{self, Errno};
 
@@ -46,7 +45,12 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) fn new(fd: i32) -> Self {
-        Self { fd, block: Bytes::new(), at: 0, seekable: sys::tell(fd).is_ok() }
+        Self {
+            fd,
+            block: Bytes::new(),
+            at: 0,
+            seekable: sys::tell(fd).is_ok(),
+        }
     }
 
     pub(crate) fn byte(&mut self, deadline: Option<Duration>) -> Result<u8, Ended> {
@@ -104,7 +108,11 @@ struct Line {
 impl Shell {
     fn read_line(&mut self, fd: i32, limit: &Limit) -> Result<Line, Flow> {
         let mut source = Source::new(fd);
-        let mut line = Line { text: Bytes::new(), quoted: Vec::new(), ended: Ended::Delimiter };
+        let mut line = Line {
+            text: Bytes::new(),
+            quoted: Vec::new(),
+            ended: Ended::Delimiter,
+        };
         let mut escaped = false;
         let mut chars = 0;
         let mut pending = 0_usize;
@@ -165,50 +173,72 @@ impl Shell {
 
     /// A line without its newline; `None` at the end of the input.
     pub(crate) fn read_plain_line(&mut self, fd: i32) -> Option<Bytes> {
-        let limit = Limit { delimiter: b'\n', chars: None, exact: false, escapes: true, deadline: None };
+        let limit = Limit {
+            delimiter: b'\n',
+            chars: None,
+            exact: false,
+            escapes: true,
+            deadline: None,
+        };
         let line = self.read_line(fd, &limit).ok()?;
         (line.ended == Ended::Delimiter || !line.text.is_empty()).then_some(line.text)
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "the options one after another")]
 pub(super) fn read(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let parsed = match shell.options(args, "ersa:d:i:n:N:p:t:u:") {
         Ok(parsed) => parsed,
         Err(status) => return Ok(status),
     };
-    let number = |text: &Bytes| std::str::from_utf8(text).ok().and_then(|text| text.parse::<usize>().ok());
-    let mut limit = Limit { delimiter: b'\n', chars: None, exact: false, escapes: !parsed.has(b'r'), deadline: None };
+    let number = |text: &Bytes| {
+        std::str::from_utf8(text)
+            .ok()
+            .and_then(|text| text.parse::<usize>().ok())
+    };
+    let mut limit = Limit {
+        delimiter: b'\n',
+        chars: None,
+        exact: false,
+        escapes: !parsed.has(b'r'),
+        deadline: None,
+    };
     let mut fd = 0;
     for (letter, value) in &parsed.options {
         match letter {
             b'd' => limit.delimiter = value.first().copied().unwrap_or(0),
-            b'n' | b'N' => match number(value) {
-                Some(count) => {
+            b'n' | b'N' => {
+                if let Some(count) = number(value) {
                     limit.chars = Some(count);
                     limit.exact = *letter == b'N';
-                }
-                None => {
+                } else {
                     shell.complain_about(value, "invalid number");
                     return Ok(1);
                 }
-            },
-            b't' => match std::str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok()).filter(|seconds| *seconds >= 0.0) {
-                Some(seconds) => {
+            }
+            b't' => {
+                if let Some(seconds) = std::str::from_utf8(value)
+                    .ok()
+                    .and_then(|text| text.parse::<f64>().ok())
+                    .filter(|seconds| *seconds >= 0.0)
+                {
                     let wait = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
                     limit.deadline = Some(sandbar_guest::time::monotonic().saturating_add(wait));
                     if seconds == 0.0 {
                         limit.chars = Some(usize::MAX);
                     }
-                }
-                None => {
+                } else {
                     shell.complain_about(value, "invalid timeout specification");
                     return Ok(1);
                 }
-            },
+            }
             b'u' => match number(value).and_then(|fd| i32::try_from(fd).ok()) {
                 Some(number) if sys::is_open(number) => fd = number,
                 Some(number) => {
-                    shell.complain(format!("{number}: invalid file descriptor: Bad file descriptor").as_bytes());
+                    shell.complain(
+                        format!("{number}: invalid file descriptor: Bad file descriptor")
+                            .as_bytes(),
+                    );
                     return Ok(1);
                 }
                 None => {
@@ -233,7 +263,9 @@ pub(super) fn read(shell: &mut Shell, args: &[Bytes]) -> Exec {
     }
     if limit.chars == Some(usize::MAX) {
         // `-t 0` only asks whether there is something to read.
-        return Ok(i32::from(!sys::readable(fd, Some(Duration::ZERO)).unwrap_or(false)));
+        return Ok(i32::from(
+            !sys::readable(fd, Some(Duration::ZERO)).unwrap_or(false),
+        ));
     }
     let line = shell.read_line(fd, &limit)?;
     if let Ended::Failed(error) = line.ended
@@ -267,7 +299,11 @@ pub(super) fn read(shell: &mut Shell, args: &[Bytes]) -> Exec {
 }
 
 fn assign(shell: &mut Shell, name: &[u8], value: Bytes) -> Result<(), Flow> {
-    match name.iter().position(|&b| b == b'[').filter(|_| name.ends_with(b"]")) {
+    match name
+        .iter()
+        .position(|&b| b == b'[')
+        .filter(|_| name.ends_with(b"]"))
+    {
         Some(at) => {
             let key = shell.key_of_text(&name[..at], &name[at + 1..name.len() - 1])?;
             shell.assign(&name[..at], Some(key), value, false)
@@ -294,7 +330,11 @@ fn field(line: &Line, ifs: &[u8], mut at: usize) -> (usize, usize, usize) {
     while at < line.text.len() && separator(at) && is_space(line.text[at]) {
         at += 1;
     }
-    if at < line.text.len() && separator(at) && (at > end || !is_space(line.text[at])) && !is_space(line.text[at]) {
+    if at < line.text.len()
+        && separator(at)
+        && (at > end || !is_space(line.text[at]))
+        && !is_space(line.text[at])
+    {
         at += 1;
         while at < line.text.len() && separator(at) && is_space(line.text[at]) {
             at += 1;
@@ -346,16 +386,4 @@ fn fields_for(line: &Line, ifs: &[u8], count: usize) -> Vec<Bytes> {
         values.push(line.text[start..end].to_vec());
     }
     values
-}
-
-/// The first `count` characters of `text`, in bytes; for callers that count characters.
-pub(crate) fn prefix_len(text: &[u8], count: usize) -> usize {
-    let mut at = 0;
-    for _ in 0..count {
-        if at >= text.len() {
-            break;
-        }
-        at += next_char(&text[at..]).1;
-    }
-    at
 }

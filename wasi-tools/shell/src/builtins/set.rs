@@ -1,10 +1,12 @@
 //! `set` and `shopt`.
 
+#![expect(clippy::unnecessary_wraps, reason = "all builtins have one type")]
+
 use std::rc::Rc;
 
 use super::declare::array_text;
 use crate::ast::Bytes;
-use crate::options::{SET_OPTIONS, letter_bit, opt, set_bit, shopt_bit, shopts};
+use crate::options::{SET_OPTIONS, letter_bit, opt, set_bit, shopt, shopt_bit, shopts};
 use crate::shell::{Exec, Shell};
 
 impl Shell {
@@ -53,22 +55,20 @@ pub(super) fn set(shell: &mut Shell, args: &[Bytes]) -> Exec {
                     continue;
                 };
                 next += 1;
-                match set_bit(name) {
-                    Some(bit) => shell.switch(bit, on),
-                    None => {
-                        shell.complain_about(name, "invalid option name");
-                        return Ok(2);
-                    }
+                if let Some(bit) = set_bit(name) {
+                    shell.switch(bit, on);
+                } else {
+                    shell.complain_about(name, "invalid option name");
+                    return Ok(2);
                 }
                 continue;
             }
-            match letter_bit(letter) {
-                Some(bit) => shell.switch(bit, on),
-                None => {
-                    let sign: &[u8] = if on { b"-" } else { b"+" };
-                    shell.complain(&[sign, &[letter], b": invalid option"].concat());
-                    return Ok(shell.usage());
-                }
+            if let Some(bit) = letter_bit(letter) {
+                shell.switch(bit, on);
+            } else {
+                let sign: &[u8] = if on { b"-" } else { b"+" };
+                shell.complain(&[sign, &[letter], b": invalid option"].concat());
+                return Ok(shell.usage());
             }
         }
     }
@@ -80,7 +80,9 @@ pub(super) fn set(shell: &mut Shell, args: &[Bytes]) -> Exec {
 
 fn list_variables(shell: &mut Shell) {
     for name in shell.st.vars.names() {
-        let Some(var) = shell.st.vars.get(&name).cloned() else { continue };
+        let Some(var) = shell.st.vars.get(&name).cloned() else {
+            continue;
+        };
         if !var.is_set() {
             continue;
         }
@@ -92,7 +94,12 @@ fn list_variables(shell: &mut Shell) {
         shell.print(&line);
     }
     if !shell.on(opt::POSIX) {
-        let mut names: Vec<Bytes> = shell.st.functions.keys().map(|name| name.to_vec()).collect();
+        let mut names: Vec<Bytes> = shell
+            .st
+            .functions
+            .keys()
+            .map(|name| name.to_vec())
+            .collect();
         names.sort_unstable();
         for name in names {
             super::alias::show_function(shell, &name);
@@ -103,7 +110,11 @@ fn list_variables(shell: &mut Shell) {
 fn list_options(shell: &mut Shell, table: bool) {
     for (name, _, bit) in SET_OPTIONS {
         let on = shell.on(bit);
-        let line = if table { format!("{name:<15}\t{}\n", if on { "on" } else { "off" }) } else { format!("set {}o {name}\n", if on { '-' } else { '+' }) };
+        let line = if table {
+            format!("{name:<15}\t{}\n", if on { "on" } else { "off" })
+        } else {
+            format!("set {}o {name}\n", if on { '-' } else { '+' })
+        };
         shell.print(line.as_bytes());
     }
 }
@@ -113,14 +124,24 @@ pub(super) fn shopt_builtin(shell: &mut Shell, args: &[Bytes]) -> Exec {
         Ok(parsed) => parsed,
         Err(status) => return Ok(status),
     };
-    let (on, off, quiet, print, set_names) = (parsed.has(b's'), parsed.has(b'u'), parsed.has(b'q'), parsed.has(b'p'), parsed.has(b'o'));
+    let (on, off, quiet, print, set_names) = (
+        parsed.has(b's'),
+        parsed.has(b'u'),
+        parsed.has(b'q'),
+        parsed.has(b'p'),
+        parsed.has(b'o'),
+    );
     if on && off {
         shell.complain(b"cannot set and unset shell options simultaneously");
         return Ok(1);
     }
     let operands = &args[parsed.next..];
     let current = |shell: &Shell, name: &[u8]| {
-        if set_names { set_bit(name).map(|bit| shell.on(bit)) } else { shopt_bit(name).map(|bit| shell.shopt(bit)) }
+        if set_names {
+            set_bit(name).map(|bit| shell.on(bit))
+        } else {
+            shopt_bit(name).map(|bit| shell.shopt(bit))
+        }
     };
     let show = |shell: &mut Shell, name: &str, value: bool| {
         if quiet {
@@ -133,12 +154,16 @@ pub(super) fn shopt_builtin(shell: &mut Shell, args: &[Bytes]) -> Exec {
         } else if set_names {
             format!("{name:<15}\t{}\n", if value { "on" } else { "off" })
         } else {
-            format!("{name:<20}\t{}\n", if value { "on" } else { "off" })
+            format!("{name:<15}\t{}\n", if value { "on" } else { "off" })
         };
         shell.print(line.as_bytes());
     };
     if operands.is_empty() {
-        let names: Vec<&str> = if set_names { SET_OPTIONS.iter().map(|(name, ..)| *name).collect() } else { shopts().map(|(name, _)| name).collect() };
+        let names: Vec<&str> = if set_names {
+            SET_OPTIONS.iter().map(|(name, ..)| *name).collect()
+        } else {
+            shopts().map(|(name, _)| name).collect()
+        };
         for name in names {
             let value = current(shell, name.as_bytes()).unwrap_or(false);
             if on && !value || off && value {
@@ -151,7 +176,11 @@ pub(super) fn shopt_builtin(shell: &mut Shell, args: &[Bytes]) -> Exec {
     let mut status = 0;
     for name in operands {
         let Some(value) = current(shell, name) else {
-            let what = if set_names { "invalid option name" } else { "invalid shell option name" };
+            let what = if set_names {
+                "invalid option name"
+            } else {
+                "invalid shell option name"
+            };
             shell.complain_about(name, what);
             status = 1;
             continue;
@@ -162,7 +191,15 @@ pub(super) fn shopt_builtin(shell: &mut Shell, args: &[Bytes]) -> Exec {
                 shell.switch(bit, on);
             } else {
                 let bit = shopt_bit(name).unwrap_or(0);
-                shell.st.shopt = if on { shell.st.shopt | bit } else { shell.st.shopt & !bit };
+                if bit == shopt::EXTDEBUG {
+                    // It brings the inheritance of traps with it.
+                    shell.switch(opt::FUNCTRACE | opt::ERRTRACE, on);
+                }
+                shell.st.shopt = if on {
+                    shell.st.shopt | bit
+                } else {
+                    shell.st.shopt & !bit
+                };
             }
             continue;
         }

@@ -1,5 +1,7 @@
 //! `test`, `[` and the expressions of `[[ … ]]`.
 
+#![expect(clippy::unnecessary_wraps, reason = "all builtins have one type")]
+
 use crate::ast::{Bytes, Cond};
 use crate::escape;
 use crate::options::{opt, set_bit, shopt};
@@ -10,7 +12,8 @@ use crate::sys::{self, Access, FileType};
 /// The two words of a file test's operator letter, applied to `operand`; `None` for an unknown letter.
 pub(crate) fn unary_test(shell: &mut Shell, op: u8, operand: &[u8]) -> Option<bool> {
     let stat = |path: &[u8]| sys::stat(path).ok();
-    let kind = |path: &[u8], want: FileType| stat(path).is_some_and(|stat| stat.file_type() == want);
+    let kind =
+        |path: &[u8], want: FileType| stat(path).is_some_and(|stat| stat.file_type() == want);
     let mode_bit = |bit: u32| stat(operand).is_some_and(|stat| stat.permissions() & bit != 0);
     Some(match op {
         b'n' => !operand.is_empty(),
@@ -32,22 +35,41 @@ pub(crate) fn unary_test(shell: &mut Shell, op: u8, operand: &[u8]) -> Option<bo
         b'k' => mode_bit(0o1000),
         b'O' | b'G' => {
             let ids = sandbar_guest::process::ids(None).ok()?;
-            stat(operand).is_some_and(|stat| if op == b'O' { stat.uid == ids.uid } else { stat.gid == ids.gid })
+            stat(operand).is_some_and(|stat| {
+                if op == b'O' {
+                    stat.uid == ids.uid
+                } else {
+                    stat.gid == ids.gid
+                }
+            })
         }
         b'N' => stat(operand).is_some_and(|stat| stat.modified_ns > stat.accessed_ns),
-        b't' => std::str::from_utf8(operand).ok().and_then(|text| text.trim().parse().ok()).is_some_and(sys::is_terminal),
+        b't' => std::str::from_utf8(operand)
+            .ok()
+            .and_then(|text| text.trim().parse().ok())
+            .is_some_and(sys::is_terminal),
         b'o' => set_bit(operand).is_some_and(|bit| shell.on(bit)),
         b'v' => is_set(shell, operand),
-        b'R' => shell.st.vars.get(operand).is_some_and(|var| var.has(crate::vars::attr::NAMEREF) && var.is_set()),
+        b'R' => shell
+            .st
+            .vars
+            .get(operand)
+            .is_some_and(|var| var.has(crate::vars::attr::NAMEREF) && var.is_set()),
         _ => return None,
     })
 }
 
 fn is_set(shell: &mut Shell, text: &[u8]) -> bool {
-    if let Some(open) = text.iter().position(|&b| b == b'[').filter(|_| text.ends_with(b"]")) {
+    if let Some(open) = text
+        .iter()
+        .position(|&b| b == b'[')
+        .filter(|_| text.ends_with(b"]"))
+    {
         let (name, index) = (&text[..open], &text[open + 1..text.len() - 1]);
         if index == b"@" || index == b"*" {
-            return shell.lookup(name).is_some_and(|var| !var.elements().is_empty());
+            return shell
+                .lookup(name)
+                .is_some_and(|var| !var.elements().is_empty());
         }
         let index = shell.expand_subscript_text(index).unwrap_or_default();
         return match shell.key_of_text(name, &index) {
@@ -67,8 +89,15 @@ pub(crate) fn binary_test(op: &[u8], left: &[u8], right: &[u8]) -> Option<Result
         let time = |path: &[u8]| sys::stat(path).ok().map(|stat| stat.modified_ns);
         (time(left), time(right))
     };
-    let number = |text: &[u8]| std::str::from_utf8(text).ok().and_then(|text| text.trim().parse::<i64>().ok()).ok_or_else(|| text.to_vec());
-    let numbers = |compare: fn(i64, i64) -> bool| number(left).and_then(|a| number(right).map(|b| compare(a, b)));
+    let number = |text: &[u8]| {
+        std::str::from_utf8(text)
+            .ok()
+            .and_then(|text| text.trim().parse::<i64>().ok())
+            .ok_or_else(|| text.to_vec())
+    };
+    let numbers = |compare: fn(i64, i64) -> bool| {
+        number(left).and_then(|a| number(right).map(|b| compare(a, b)))
+    };
     Some(match op {
         b"=" | b"==" => Ok(left == right),
         b"!=" => Ok(left != right),
@@ -119,7 +148,12 @@ struct Test<'a> {
 }
 
 fn evaluate(shell: &mut Shell, args: &[Bytes]) -> Exec {
-    let mut test = Test { shell, args, at: 0, depth: 0 };
+    let mut test = Test {
+        shell,
+        args,
+        at: 0,
+        depth: 0,
+    };
     match test.posix(args) {
         Ok(value) => Ok(i32::from(!value)),
         Err(Wrong) => Ok(2),
@@ -127,7 +161,22 @@ fn evaluate(shell: &mut Shell, args: &[Bytes]) -> Exec {
 }
 
 fn is_binary(op: &[u8]) -> bool {
-    matches!(op, b"=" | b"==" | b"!=" | b"<" | b">" | b"-eq" | b"-ne" | b"-lt" | b"-le" | b"-gt" | b"-ge" | b"-nt" | b"-ot" | b"-ef")
+    matches!(
+        op,
+        b"=" | b"=="
+            | b"!="
+            | b"<"
+            | b">"
+            | b"-eq"
+            | b"-ne"
+            | b"-lt"
+            | b"-le"
+            | b"-gt"
+            | b"-ge"
+            | b"-nt"
+            | b"-ot"
+            | b"-ef"
+    )
 }
 
 fn is_unary(op: &[u8]) -> bool {
@@ -141,7 +190,9 @@ impl Test<'_> {
             [] => Ok(false),
             [one] => Ok(!one.is_empty()),
             [not, one] if not == b"!" => Ok(one.is_empty()),
-            [op, operand] if is_unary(op) => Ok(unary_test(self.shell, op[1], operand).unwrap_or(false)),
+            [op, operand] if is_unary(op) => {
+                Ok(unary_test(self.shell, op[1], operand).unwrap_or(false))
+            }
             [op, _] => self.wrong(op, "unary operator expected"),
             [a, op, b] if is_binary(op) => self.binary(op, a, b),
             [a, op, b] if op == b"-a" => Ok(!a.is_empty() && !b.is_empty()),
@@ -149,7 +200,9 @@ impl Test<'_> {
             [not, rest @ ..] if not == b"!" && args.len() <= 4 => Ok(!self.posix(rest)?),
             [open, one, close] if open == b"(" && close == b")" => Ok(!one.is_empty()),
             [_, op, _] => self.wrong(op, "binary operator expected"),
-            [open, inner @ .., close] if open == b"(" && close == b")" && args.len() == 4 => self.posix(inner),
+            [open, inner @ .., close] if open == b"(" && close == b")" && args.len() == 4 => {
+                self.posix(inner)
+            }
             _ => self.grammar(),
         }
     }
@@ -273,7 +326,9 @@ impl Shell {
             Cond::Paren(inner) => self.cond(inner),
             Cond::Unary(op, word) => {
                 let text = self.expand_single(word)?;
-                self.trace_cond(&[b"-".as_slice(), &[*op], b" ", &escape::trace_quote(&text)].concat());
+                self.trace_cond(
+                    &[b"-".as_slice(), &[*op], b" ", &escape::trace_quote(&text)].concat(),
+                );
                 Ok(unary_test(self, *op, &text).unwrap_or(false))
             }
             Cond::Binary(op, left, right) => {
@@ -284,20 +339,27 @@ impl Shell {
                         let pattern = self.pattern_of(right, fold, true)?;
                         if self.on(opt::XTRACE) {
                             let shown = self.expand_pattern(right)?;
-                            self.trace_cond(&[&escape::trace_quote(&a), b" ".as_slice(), op, b" ", &shown].concat());
+                            self.trace_cond(
+                                &[&escape::trace_quote(&a), b" ".as_slice(), op, b" ", &shown]
+                                    .concat(),
+                            );
                         }
                         Ok(pattern.matches(&a) == (op != b"!="))
                     }
                     b"=~" => {
                         let text = self.expand_regex(right)?;
-                        self.trace_cond(&[&escape::trace_quote(&a), b" =~ ".as_slice(), &text].concat());
+                        self.trace_cond(
+                            &[&escape::trace_quote(&a), b" =~ ".as_slice(), &text].concat(),
+                        );
                         self.regex_match(&a, &text, fold)
                     }
                     b"-eq" | b"-ne" | b"-lt" | b"-le" | b"-gt" | b"-ge" => {
                         let b = self.expand_single(right)?;
                         self.trace_cond(&[a.as_slice(), b" ", op, b" ", &b].concat());
                         let outer = self.builtin.replace("[[");
-                        let pair = self.arith_value(&a).and_then(|x| self.arith_value(&b).map(|y| (x, y)));
+                        let pair = self
+                            .arith_value(&a)
+                            .and_then(|x| self.arith_value(&b).map(|y| (x, y)));
                         self.builtin = outer;
                         let (x, y) = pair?;
                         Ok(match op.as_slice() {
@@ -311,7 +373,16 @@ impl Shell {
                     }
                     _ => {
                         let b = self.expand_single(right)?;
-                        self.trace_cond(&[&escape::trace_quote(&a), b" ".as_slice(), op, b" ", &escape::trace_quote(&b)].concat());
+                        self.trace_cond(
+                            &[
+                                &escape::trace_quote(&a),
+                                b" ".as_slice(),
+                                op,
+                                b" ",
+                                &escape::trace_quote(&b),
+                            ]
+                            .concat(),
+                        );
                         Ok(binary_test(op, &a, &b).is_some_and(|result| result.unwrap_or(false)))
                     }
                 }
@@ -326,12 +397,18 @@ impl Shell {
     }
 
     fn regex_match(&mut self, text: &[u8], regex: &[u8], fold: bool) -> Result<bool, Flow> {
-        let Some(regex) = Regex::new(regex, fold) else { return Err(Flow::Discard(2)) };
+        let Some(regex) = Regex::new(regex, fold) else {
+            return Err(Flow::Discard(2));
+        };
         let found = regex.find(text);
         let groups: Vec<Bytes> = found
             .iter()
             .flatten()
-            .map(|range| range.map_or_else(Bytes::new, |(from, to)| text.get(from..to).unwrap_or_default().to_vec()))
+            .map(|range| {
+                range.map_or_else(Bytes::new, |(from, to)| {
+                    text.get(from..to).unwrap_or_default().to_vec()
+                })
+            })
             .collect();
         self.set_array(b"BASH_REMATCH", groups)?;
         Ok(found.is_some())

@@ -1,6 +1,9 @@
 //! `trap`, and the dispositions of signals.
 
+#![expect(clippy::unnecessary_wraps, reason = "all builtins have one type")]
+
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use sandbar_guest::signal::{Disposition, action};
 
@@ -19,7 +22,9 @@ fn kind(text: &[u8]) -> Option<TrapKind> {
         b"RETURN" => return Some(TrapKind::Return),
         _ => {}
     }
-    Signal::parse(&upper).and_then(|signal| u8::try_from(signal.number()).ok()).map(TrapKind::Signal)
+    Signal::parse(&upper)
+        .and_then(|signal| u8::try_from(signal.number()).ok())
+        .map(TrapKind::Signal)
 }
 
 fn name(kind: TrapKind) -> String {
@@ -28,14 +33,19 @@ fn name(kind: TrapKind) -> String {
         TrapKind::Debug => "DEBUG".into(),
         TrapKind::Err => "ERR".into(),
         TrapKind::Return => "RETURN".into(),
-        TrapKind::Signal(number) => Signal::from_number(u32::from(number)).map_or_else(String::new, |signal| format!("SIG{}", signal.name())),
+        TrapKind::Signal(number) => Signal::from_number(u32::from(number))
+            .map_or_else(String::new, |signal| format!("SIG{}", signal.name())),
     }
 }
 
 /// Makes the kernel do with a signal what its trap says.
 fn dispose(kind: TrapKind, text: Option<&[u8]>) {
-    let TrapKind::Signal(number) = kind else { return };
-    let Some(signal) = Signal::from_number(u32::from(number)) else { return };
+    let TrapKind::Signal(number) = kind else {
+        return;
+    };
+    let Some(signal) = Signal::from_number(u32::from(number)) else {
+        return;
+    };
     let disposition = match text {
         None => Disposition::Default,
         Some(b"") => Disposition::Ignore,
@@ -48,7 +58,13 @@ fn dispose(kind: TrapKind, text: Option<&[u8]>) {
 impl Shell {
     /// Puts the dispositions back to what a set of traps says.
     pub(crate) fn restore_signals(&mut self, traps: &BTreeMap<TrapKind, Bytes>) {
-        let now: Vec<TrapKind> = self.st.traps.keys().copied().filter(|kind| !traps.contains_key(kind)).collect();
+        let now: Vec<TrapKind> = self
+            .st
+            .traps
+            .keys()
+            .copied()
+            .filter(|kind| !traps.contains_key(kind))
+            .collect();
         for kind in now {
             dispose(kind, None);
         }
@@ -71,8 +87,13 @@ impl Shell {
 pub(crate) fn signal_table() -> Bytes {
     let mut text = String::new();
     for (at, signal) in Signal::all().enumerate() {
-        let end = if at % 5 == 4 || signal.number() == 31 { "\n" } else { "\t" };
-        text.push_str(&format!("{:>2}) SIG{}{end}", signal.number(), signal.name()));
+        let end = if at % 5 == 4 || signal.number() == 31 {
+            "\n"
+        } else {
+            "\t"
+        };
+        // Writing to a string cannot fail.
+        let _written = write!(text, "{:>2}) SIG{}{end}", signal.number(), signal.name());
     }
     text.into_bytes()
 }
@@ -88,18 +109,35 @@ pub(super) fn trap(shell: &mut Shell, args: &[Bytes]) -> Exec {
     }
     let operands = &args[parsed.next..];
     if operands.is_empty() || parsed.has(b'p') {
-        let wanted: Vec<TrapKind> = if operands.is_empty() { shell.st.traps.keys().copied().collect() } else { operands.iter().filter_map(|text| kind(text)).collect() };
+        let wanted: Vec<TrapKind> = if operands.is_empty() {
+            shell.st.traps.keys().copied().collect()
+        } else {
+            operands.iter().filter_map(|text| kind(text)).collect()
+        };
         for kind in wanted {
             if let Some(text) = shell.st.traps.get(&kind) {
-                let line = [b"trap -- ".as_slice(), &single_quote(text), b" ", name(kind).as_bytes(), b"\n"].concat();
+                let line = [
+                    b"trap -- ".as_slice(),
+                    &single_quote(text),
+                    b" ",
+                    name(kind).as_bytes(),
+                    b"\n",
+                ]
+                .concat();
                 shell.print(&line);
             }
         }
         return Ok(0);
     }
     // A single operand, or a number first, resets.
-    let reset = operands.len() == 1 || operands[0] == b"-" || operands[0].iter().all(u8::is_ascii_digit) && !operands[0].is_empty();
-    let (command, signals) = if operands.len() == 1 || operands[0] != b"-" && reset { (None, operands) } else { (Some(&operands[0]), &operands[1..]) };
+    let reset = operands.len() == 1
+        || operands[0] == b"-"
+        || operands[0].iter().all(u8::is_ascii_digit) && !operands[0].is_empty();
+    let (command, signals) = if operands.len() == 1 || operands[0] != b"-" && reset {
+        (None, operands)
+    } else {
+        (Some(&operands[0]), &operands[1..])
+    };
     if operands.len() == 1 && kind(&operands[0]).is_none() {
         shell.complain_about(&operands[0], "invalid signal specification");
         return Ok(shell.usage());
@@ -115,17 +153,14 @@ pub(super) fn trap(shell: &mut Shell, args: &[Bytes]) -> Exec {
             status = 1;
             continue;
         };
-        match command.filter(|command| *command != b"-") {
-            Some(command) => {
-                dispose(kind, Some(command));
-                shell.st.traps.insert(kind, command.clone());
-                let level = shell.function_depth();
-                shell.st.trap_levels.insert(kind, level);
-            }
-            None => {
-                dispose(kind, None);
-                shell.st.traps.remove(&kind);
-            }
+        if let Some(command) = command.filter(|command| *command != b"-") {
+            dispose(kind, Some(command));
+            shell.st.traps.insert(kind, command.clone());
+            let level = shell.function_depth();
+            shell.st.trap_levels.insert(kind, level);
+        } else {
+            dispose(kind, None);
+            shell.st.traps.remove(&kind);
         }
     }
     Ok(status)

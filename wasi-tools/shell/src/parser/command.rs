@@ -4,13 +4,25 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::{ActiveAlias, Parsed, Parser, is_name};
-use crate::ast::{ArithText, ArmEnd, Bytes, CaseArm, Command, FunctionDef, Kind, Script, Simple, Word};
+use crate::ast::{
+    ArithText, ArmEnd, Bytes, CaseArm, Command, FunctionDef, Kind, Script, Simple, Word,
+};
 
 /// Words that cannot start a simple command.
-const RESERVED_ENDS: [&[u8]; 10] = [b"then", b"else", b"elif", b"fi", b"do", b"done", b"esac", b"}", b"]]", b"in"];
+const RESERVED_ENDS: [&[u8]; 10] = [
+    b"then", b"else", b"elif", b"fi", b"do", b"done", b"esac", b"}", b"]]", b"in",
+];
 
 /// The builtins whose arguments are read as assignments.
-const DECLARATIONS: [&[u8]; 7] = [b"declare", b"typeset", b"local", b"export", b"readonly", b"alias", b"eval"];
+const DECLARATIONS: [&[u8]; 7] = [
+    b"declare",
+    b"typeset",
+    b"local",
+    b"export",
+    b"readonly",
+    b"alias",
+    b"eval",
+];
 
 impl Parser {
     pub(super) fn command_inner(&mut self) -> Parsed<Command> {
@@ -76,7 +88,10 @@ impl Parser {
             self.pos += 6;
             self.coproc()?
         } else {
-            if RESERVED_ENDS.iter().any(|word| *word != b"]]" && *word != b"in" && self.at_keyword(word)) {
+            if RESERVED_ENDS
+                .iter()
+                .any(|word| *word != b"]]" && *word != b"in" && self.at_keyword(word))
+            {
                 return Err(self.unexpected());
             }
             return Ok(None);
@@ -108,7 +123,11 @@ impl Parser {
         self.expect_keyword(b"do")?;
         let body = self.list(&[b"done"], None)?;
         self.expect_keyword(b"done")?;
-        Ok(Kind::While { until, condition, body })
+        Ok(Kind::While {
+            until,
+            condition,
+            body,
+        })
     }
 
     fn for_command(&mut self) -> Parsed<Kind> {
@@ -116,7 +135,11 @@ impl Parser {
         if self.peek() == Some(b'(') && self.peek_at(1) == Some(b'(') {
             self.pos += 2;
             let text = self.arith_group()?;
-            let mut pieces = text.raw.split(|&b| b == b';').map(<[u8]>::to_vec).collect::<Vec<Bytes>>();
+            let mut pieces = text
+                .raw
+                .split(|&b| b == b';')
+                .map(<[u8]>::to_vec)
+                .collect::<Vec<Bytes>>();
             if pieces.len() != 3 {
                 let message = if pieces.len() < 3 {
                     b"syntax error: arithmetic expression required".to_vec()
@@ -134,7 +157,12 @@ impl Parser {
             }
             self.skip_newlines()?;
             let body = self.loop_body()?;
-            return Ok(Kind::ForArith { init, condition, step, body });
+            return Ok(Kind::ForArith {
+                init,
+                condition,
+                step,
+                body,
+            });
         }
         let (name, words) = self.for_head()?;
         let body = self.loop_body()?;
@@ -243,7 +271,11 @@ impl Parser {
             } else if !self.at_keyword(b"esac") {
                 return Err(self.unexpected());
             }
-            arms.push(CaseArm { patterns, body, end });
+            arms.push(CaseArm {
+                patterns,
+                body,
+                end,
+            });
         }
     }
 
@@ -287,7 +319,11 @@ impl Parser {
         };
         let redirs = self.redirections()?;
         self.leave();
-        let body = Command { kind, redirs, line: body_line };
+        let body = Command {
+            kind,
+            redirs,
+            line: body_line,
+        };
         Ok(Kind::Function(Rc::new(FunctionDef { name, body, line })))
     }
 
@@ -299,14 +335,22 @@ impl Parser {
             && word.as_lit().is_some_and(is_name)
         {
             self.skip_blanks();
-            let compound: [&[u8]; 9] = [b"{", b"if", b"while", b"until", b"for", b"case", b"select", b"[[", b"(("];
+            let compound: [&[u8]; 9] = [
+                b"{", b"if", b"while", b"until", b"for", b"case", b"select", b"[[", b"((",
+            ];
             if self.peek() == Some(b'(') || compound.iter().any(|w| self.at_keyword(w)) {
                 let body = Box::new(self.command()?);
-                return Ok(Kind::Coproc { name: Some(word.raw.to_vec()), body });
+                return Ok(Kind::Coproc {
+                    name: Some(word.raw.to_vec()),
+                    body,
+                });
             }
         }
         (self.pos, self.line) = save;
-        Ok(Kind::Coproc { name: None, body: Box::new(self.command()?) })
+        Ok(Kind::Coproc {
+            name: None,
+            body: Box::new(self.command()?),
+        })
     }
 
     fn simple(&mut self, line: u32) -> Parsed<Command> {
@@ -315,7 +359,9 @@ impl Parser {
         let mut declaration = false;
         loop {
             self.skip_blanks();
-            if self.alias_next == self.pos || simple.words.is_empty() && !(simple.assigns.is_empty() && redirs.is_empty()) {
+            if self.alias_next == self.pos
+                || simple.words.is_empty() && !(simple.assigns.is_empty() && redirs.is_empty())
+            {
                 self.expand_aliases();
             }
             if let Some(redir) = self.redirection()? {
@@ -330,25 +376,43 @@ impl Parser {
                 return Err(self.unexpected());
             }
             let in_assigns = simple.words.is_empty();
-            let Some(mut word) = self.command_word(in_assigns || declaration)? else { break };
+            let Some(mut word) = self.command_word(in_assigns || declaration)? else {
+                break;
+            };
             if in_assigns {
                 if let Some(assign) = word.assign.take() {
                     let assign = Rc::try_unwrap(assign).unwrap_or_else(|shared| (*shared).clone());
                     simple.assigns.push(assign);
                     continue;
                 }
-                declaration = word.as_lit().is_some_and(|text| DECLARATIONS.contains(&text));
-                self.own_process |= word.as_lit().is_some_and(|text| matches!(text, b"ulimit" | b"suspend"));
-            } else if !declaration && simple.words.len() < 3 && word.as_lit().is_some_and(|t| DECLARATIONS[..5].contains(&t)) {
+                declaration = word
+                    .as_lit()
+                    .is_some_and(|text| DECLARATIONS.contains(&text));
+                self.own_process |= word
+                    .as_lit()
+                    .is_some_and(|text| matches!(text, b"ulimit" | b"suspend"));
+            } else if !declaration
+                && simple.words.len() < 3
+                && word
+                    .as_lit()
+                    .is_some_and(|t| DECLARATIONS[..5].contains(&t))
+            {
                 // `command declare a=(1)` and `builtin local …`
-                declaration = simple.words.iter().all(|w| w.as_lit().is_some_and(|t| matches!(t, b"command" | b"builtin" | b"--")));
+                declaration = simple.words.iter().all(|w| {
+                    w.as_lit()
+                        .is_some_and(|t| matches!(t, b"command" | b"builtin" | b"--"))
+                });
             }
             simple.words.push(word);
         }
         if simple.assigns.is_empty() && simple.words.is_empty() && redirs.is_empty() {
             return Err(self.unexpected());
         }
-        Ok(Command { kind: Kind::Simple(simple), redirs, line })
+        Ok(Command {
+            kind: Kind::Simple(simple),
+            redirs,
+            line,
+        })
     }
 
     fn function_parens(&mut self, mut simple: Simple, line: u32) -> Parsed<Command> {
@@ -363,9 +427,17 @@ impl Parser {
             return Err(self.unexpected());
         }
         self.pos += 1;
-        let name = simple.words.pop().map(|w| w.raw.to_vec()).unwrap_or_default();
+        let name = simple
+            .words
+            .pop()
+            .map(|w| w.raw.to_vec())
+            .unwrap_or_default();
         let kind = self.function_body(name, line)?;
-        Ok(Command { kind, redirs: Vec::new(), line })
+        Ok(Command {
+            kind,
+            redirs: Vec::new(),
+            line,
+        })
     }
 
     /// Replaces the alias that stands here, as often as there is one.
@@ -395,14 +467,25 @@ impl Parser {
             if self.aliases.iter().any(|active| active.name == name) {
                 return;
             }
-            let Some(text) = self.context.aliases.as_ref().and_then(|all| all.get(&name)).cloned() else { return };
+            let Some(text) = self
+                .context
+                .aliases
+                .as_ref()
+                .and_then(|all| all.get(&name))
+                .cloned()
+            else {
+                return;
+            };
             let blank = text.last().is_some_and(|b| matches!(b, b' ' | b'\t'));
             let delta = text.len();
             let old = end - start;
             for active in &mut self.aliases {
                 active.end = active.end + delta - old;
             }
-            self.aliases.push(ActiveAlias { name, end: start + delta });
+            self.aliases.push(ActiveAlias {
+                name,
+                end: start + delta,
+            });
             self.buf.splice(start..end, text);
             if blank {
                 // The word after the alias is looked at, too.
@@ -463,6 +546,10 @@ impl Parser {
             return Err(self.unexpected());
         }
         self.pos += 1;
-        Ok(ArithText { parts, raw, cache: OnceCell::new() })
+        Ok(ArithText {
+            parts,
+            raw,
+            cache: OnceCell::new(),
+        })
     }
 }

@@ -5,7 +5,8 @@ use super::{Parsed, Parser};
 use crate::ast::{Bytes, Cond, Word};
 
 const BINARY: [&[u8]; 15] = [
-    b"==", b"=", b"!=", b"=~", b"<", b">", b"-eq", b"-ne", b"-lt", b"-le", b"-gt", b"-ge", b"-nt", b"-ot", b"-ef",
+    b"==", b"=", b"!=", b"=~", b"<", b">", b"-eq", b"-ne", b"-lt", b"-le", b"-gt", b"-ge", b"-nt",
+    b"-ot", b"-ef",
 ];
 
 impl Parser {
@@ -24,7 +25,14 @@ impl Parser {
                 return Err(self.unexpected());
             }
             let token = self.token_text();
-            let mut error = self.error_with_line([b"syntax error in conditional expression: unexpected token `".as_slice(), &token, b"'"].concat());
+            let mut error = self.error_with_line(
+                [
+                    b"syntax error in conditional expression: unexpected token `".as_slice(),
+                    &token,
+                    b"'",
+                ]
+                .concat(),
+            );
             error.source = None;
             error.keep_status = true;
             return Err(error);
@@ -36,11 +44,20 @@ impl Parser {
         match self.peek() {
             Some(b'\n') => b"newline".to_vec(),
             Some(b @ (b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>')) => {
-                if self.peek_at(1) == Some(b) && b != b'(' && b != b')' { vec![b, b] } else { vec![b] }
+                if self.peek_at(1) == Some(b) && b != b'(' && b != b')' {
+                    vec![b, b]
+                } else {
+                    vec![b]
+                }
             }
             _ => {
                 let start = self.pos;
-                let text = self.word().ok().flatten().map(|w| w.raw.to_vec()).unwrap_or_default();
+                let text = self
+                    .word()
+                    .ok()
+                    .flatten()
+                    .map(|w| w.raw.to_vec())
+                    .unwrap_or_default();
                 self.pos = start;
                 text
             }
@@ -98,7 +115,9 @@ impl Parser {
     fn cond_word(&mut self) -> Parsed<Word> {
         self.skip_newlines()?;
         if self.at_keyword(b"]]") {
-            return Err(self.cond_unexpected("unexpected argument `]]' to conditional unary operator"));
+            return Err(
+                self.cond_unexpected("unexpected argument `]]' to conditional unary operator")
+            );
         }
         match self.word()? {
             Some(word) => Ok(word),
@@ -134,13 +153,9 @@ impl Parser {
                 return Ok(Cond::Word(first));
             }
             if self.peek() == Some(b'\n') {
-                let line = self.line;
-                self.skip_newlines()?;
-                if self.peek().is_some() && self.at_cond_end() {
-                    return Ok(Cond::Word(first));
-                }
-                self.line = line;
-                return Err(self.cond_unexpected("unexpected token `newline', conditional binary operator expected"));
+                return Err(self.cond_unexpected(
+                    "unexpected token `newline', conditional binary operator expected",
+                ));
             }
             if self.peek().is_none() {
                 return Err(self.unexpected());
@@ -171,7 +186,9 @@ impl Parser {
         let end = if matches!(rest.first(), Some(b'<' | b'>')) {
             1
         } else {
-            rest.iter().position(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\'' | b'"' | b'$')).unwrap_or(rest.len())
+            rest.iter()
+                .position(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\'' | b'"' | b'$'))
+                .unwrap_or(rest.len())
         };
         BINARY.iter().copied().find(|op| *op == &rest[..end])
     }

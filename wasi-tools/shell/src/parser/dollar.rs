@@ -40,7 +40,11 @@ impl Parser {
                 let parts = self.arith_parts(b']', line)?;
                 let raw = self.buf[from..self.pos].into();
                 self.pos += 1;
-                Part::Arith(Rc::new(ArithText { parts, raw, cache: OnceCell::new() }))
+                Part::Arith(Rc::new(ArithText {
+                    parts,
+                    raw,
+                    cache: OnceCell::new(),
+                }))
             }
             Some(b'{') => {
                 self.pos += 2;
@@ -53,7 +57,10 @@ impl Parser {
                 }
                 self.pos = end;
                 self.own_process |= &self.buf[start + 1..end] == b"BASHPID";
-                self.plain_parameter(start, ParamName::Variable(self.buf[start + 1..end].to_vec()))
+                self.plain_parameter(
+                    start,
+                    ParamName::Variable(self.buf[start + 1..end].to_vec()),
+                )
             }
             Some(b @ b'0'..=b'9') => {
                 self.pos += 2;
@@ -79,14 +86,20 @@ impl Parser {
 
     fn plain_parameter(&self, start: usize, name: ParamName) -> Part {
         let raw = self.buf[start..self.pos].into();
-        Part::Param(Rc::new(Param { name, index: None, indirect: false, op: ParamOp::None, raw }))
+        Part::Param(Rc::new(Param {
+            name,
+            index: None,
+            indirect: false,
+            op: ParamOp::None,
+            raw,
+        }))
     }
 
     fn ansi_quoted(&mut self, line: u32) -> Parsed<Bytes> {
         let mut text = Bytes::new();
         loop {
             match self.bump() {
-                None => return Err(self.unclosed(b'\'', line)),
+                None => return Err(Self::unclosed(b'\'', line)),
                 Some(b'\'') => break,
                 Some(b'\\') => {
                     text.push(b'\\');
@@ -104,19 +117,23 @@ impl Parser {
     fn command_substitution(&mut self) -> Parsed<Part> {
         let line = self.line;
         let saved = std::mem::take(&mut self.pending);
-        let body = self.list(&[], Some(b')')).map_err(|error| self.blame_paren(error, line))?;
+        let body = self.list(&[], Some(b')')).map_err(Self::blame_paren)?;
         self.pos += 1;
         let inner = std::mem::replace(&mut self.pending, saved);
         self.pending.extend(inner);
         let cell = OnceCell::new();
         let _fresh = cell.set(Rc::new(body));
-        Ok(Part::Command(Rc::new(CommandSub { body: cell, text: Bytes::new(), line })))
+        Ok(Part::Command(Rc::new(CommandSub {
+            body: cell,
+            text: Bytes::new(),
+            line,
+        })))
     }
 
     /// The input ended inside parentheses: what is missing is their end.
-    pub(super) fn blame_paren(&self, error: Box<ParseError>, _line: u32) -> Box<ParseError> {
+    pub(super) fn blame_paren(error: Box<ParseError>) -> Box<ParseError> {
         if error.at_end && error.message.starts_with(b"syntax error") {
-            return self.unclosed(b')', error.line);
+            return Self::unclosed(b')', error.line);
         }
         error
     }
@@ -128,7 +145,7 @@ impl Parser {
         let mut text = Bytes::new();
         loop {
             match self.bump() {
-                None => return Err(self.unclosed(b'`', line)),
+                None => return Err(Self::unclosed(b'`', line)),
                 Some(b'`') => break,
                 Some(b'\\') => match self.peek() {
                     Some(b) if matches!(b, b'$' | b'`' | b'\\') || (dq && b == b'"') => {
@@ -140,7 +157,11 @@ impl Parser {
                 Some(b) => text.push(b),
             }
         }
-        Ok(Part::Command(Rc::new(CommandSub { body: OnceCell::new(), text, line })))
+        Ok(Part::Command(Rc::new(CommandSub {
+            body: OnceCell::new(),
+            text,
+            line,
+        })))
     }
 
     /// Arithmetic text up to `close` at nesting 0, which is not taken.
@@ -151,7 +172,7 @@ impl Parser {
         let mut depth = 0_u32;
         loop {
             let Some(b) = self.peek() else {
-                return Err(self.unclosed(close, line));
+                return Err(Self::unclosed(close, line));
             };
             if b == close && depth == 0 {
                 break;
@@ -211,11 +232,24 @@ impl Parser {
         let raw = [b"${".as_slice(), &self.buf[start..self.pos], b"}"].concat();
         self.pos += 1;
         self.leave();
-        Ok(Part::Param(Rc::new(Param { name, index, indirect, op, raw: raw.into() })))
+        Ok(Part::Param(Rc::new(Param {
+            name,
+            index,
+            indirect,
+            op,
+            raw: raw.into(),
+        })))
     }
 
-    #[expect(clippy::type_complexity, reason = "the four parts of a parameter expansion")]
-    fn parameter(&mut self, dq: bool, line: u32) -> Parsed<Option<(ParamName, Option<Index>, bool, ParamOp)>> {
+    #[expect(
+        clippy::type_complexity,
+        reason = "the four parts of a parameter expansion"
+    )]
+    fn parameter(
+        &mut self,
+        dq: bool,
+        line: u32,
+    ) -> Parsed<Option<(ParamName, Option<Index>, bool, ParamOp)>> {
         let start = self.pos;
         if self.peek() == Some(b'#') && self.peek_at(1) != Some(b'}') {
             // `${#name}` if that is all there is; otherwise an operator on `$#`.
@@ -230,7 +264,10 @@ impl Parser {
         }
         let mut indirect = false;
         if self.peek() == Some(b'!') {
-            let special = matches!(self.peek_at(1), Some(b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!'));
+            let special = matches!(
+                self.peek_at(1),
+                Some(b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!')
+            );
             let named = self.peek_at(1).is_some_and(is_name_byte);
             if named || special && self.peek_at(2) == Some(b'}') {
                 indirect = true;
@@ -261,7 +298,9 @@ impl Parser {
         if b.is_ascii_digit() {
             let mut number = 0_usize;
             while let Some(d) = self.peek_at(0).filter(u8::is_ascii_digit) {
-                number = number.saturating_mul(10).saturating_add(usize::from(d - b'0'));
+                number = number
+                    .saturating_mul(10)
+                    .saturating_add(usize::from(d - b'0'));
                 self.pos += 1;
             }
             return Some(ParamName::Positional(number));
@@ -288,9 +327,15 @@ impl Parser {
         Ok(Some(Index::Expr(word)))
     }
 
-    fn parameter_op(&mut self, dq: bool, line: u32, indirect: bool, index: Option<&Index>) -> Parsed<ParamOp> {
+    fn parameter_op(
+        &mut self,
+        dq: bool,
+        line: u32,
+        indirect: bool,
+        index: Option<&Index>,
+    ) -> Parsed<ParamOp> {
         let Some(b) = self.peek() else {
-            return Err(self.unclosed(b'}', line));
+            return Err(Self::unclosed(b'}', line));
         };
         let next = self.peek_at(1);
         let doubled = next == Some(b);
@@ -300,6 +345,7 @@ impl Parser {
                 Some(Index::Star) if indirect => ParamOp::Keys { star: true },
                 _ => ParamOp::None,
             },
+            b':' if next == Some(b'}') => ParamOp::Bad,
             b':' if !matches!(next, Some(b'-' | b'=' | b'?' | b'+')) => {
                 self.pos += 1;
                 let offset = self.slice_arith(line)?;
@@ -327,16 +373,26 @@ impl Parser {
                 self.pos += if doubled { 2 } else { 1 };
                 let pattern = self.word_until(Term::Brace { dq, pattern: true })?;
                 if b == b'#' {
-                    ParamOp::RemovePrefix { longest: doubled, pattern }
+                    ParamOp::RemovePrefix {
+                        longest: doubled,
+                        pattern,
+                    }
                 } else {
-                    ParamOp::RemoveSuffix { longest: doubled, pattern }
+                    ParamOp::RemoveSuffix {
+                        longest: doubled,
+                        pattern,
+                    }
                 }
             }
             b'/' => self.substitution(dq)?,
             b'^' | b',' | b'~' => {
                 self.pos += if doubled { 2 } else { 1 };
                 let pattern = self.word_until(Term::Brace { dq, pattern: true })?;
-                ParamOp::Case { op: b, all: doubled, pattern }
+                ParamOp::Case {
+                    op: b,
+                    all: doubled,
+                    pattern,
+                }
             }
             b'@' | b'*' if indirect && next == Some(b'}') => {
                 self.pos += 1;
@@ -345,7 +401,9 @@ impl Parser {
             b'@' if self.peek_at(2) == Some(b'}') => {
                 self.pos += 2;
                 match next {
-                    Some(op @ (b'Q' | b'E' | b'P' | b'A' | b'a' | b'U' | b'u' | b'L' | b'K' | b'k')) => ParamOp::Transform(op),
+                    Some(
+                        op @ (b'Q' | b'E' | b'P' | b'A' | b'a' | b'U' | b'u' | b'L' | b'K' | b'k'),
+                    ) => ParamOp::Transform(op),
                     _ => ParamOp::Bad,
                 }
             }
@@ -364,23 +422,24 @@ impl Parser {
         if kind != SubstKind::First {
             self.pos += 1;
         }
-        let mut pattern = if kind != SubstKind::All && self.peek() == Some(b'/') && kind == SubstKind::First {
-            Word::default()
-        } else {
-            // A slash that comes first belongs to the pattern of `${x///y}`.
-            let start = self.pos;
-            let mut first = None;
-            if self.peek() == Some(b'/') && kind == SubstKind::All {
-                self.pos += 1;
-                first = Some(Part::Lit(Rc::from(&b"/"[..])));
-            }
-            let pieces = self.parts(Term::Slash { dq })?;
-            let mut word = self.make_word(pieces, start);
-            if let Some(first) = first {
-                word.parts.insert(0, first);
-            }
-            word
-        };
+        let mut pattern =
+            if kind != SubstKind::All && self.peek() == Some(b'/') && kind == SubstKind::First {
+                Word::default()
+            } else {
+                // A slash that comes first belongs to the pattern of `${x///y}`.
+                let start = self.pos;
+                let mut first = None;
+                if self.peek() == Some(b'/') && kind == SubstKind::All {
+                    self.pos += 1;
+                    first = Some(Part::Lit(Rc::from(&b"/"[..])));
+                }
+                let pieces = self.parts(Term::Slash { dq })?;
+                let mut word = self.make_word(pieces, start);
+                if let Some(first) = first {
+                    word.parts.insert(0, first);
+                }
+                word
+            };
         pattern.brace = false;
         let with = if self.peek() == Some(b'/') {
             self.pos += 1;
@@ -388,7 +447,11 @@ impl Parser {
         } else {
             Word::default()
         };
-        Ok(ParamOp::Subst { kind, pattern, with })
+        Ok(ParamOp::Subst {
+            kind,
+            pattern,
+            with,
+        })
     }
 
     /// The arithmetic of `${x:offset:length}`, up to `:` or `}` outside parentheses and `? :`.
@@ -399,7 +462,7 @@ impl Parser {
         let mut choices = 0_u32;
         loop {
             let Some(b) = self.peek() else {
-                return Err(self.unclosed(b'}', line));
+                return Err(Self::unclosed(b'}', line));
             };
             match b {
                 b'}' if depth == 0 => break,
@@ -413,6 +476,10 @@ impl Parser {
             self.arith_byte(&mut pieces, b)?;
         }
         let raw = self.buf[start..self.pos].into();
-        Ok(ArithText { parts: pieces.finish(), raw, cache: OnceCell::new() })
+        Ok(ArithText {
+            parts: pieces.finish(),
+            raw,
+            cache: OnceCell::new(),
+        })
     }
 }

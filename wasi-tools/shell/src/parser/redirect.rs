@@ -8,7 +8,12 @@ use crate::ast::{Bytes, HereDoc, Redir, RedirFd, RedirOp, Word};
 
 /// What `|&` adds to the command before it.
 pub(super) fn stderr_to_stdout() -> Redir {
-    Redir { fd: RedirFd::Number(2), op: RedirOp::DupOut, target: Word::literal(b"1"), heredoc: None }
+    Redir {
+        fd: RedirFd::Number(2),
+        op: RedirOp::DupOut,
+        target: Word::literal(b"1"),
+        heredoc: None,
+    }
 }
 
 impl Parser {
@@ -26,19 +31,25 @@ impl Parser {
     /// The redirection that stands here, if one does.
     pub(super) fn redirection(&mut self) -> Parsed<Option<Redir>> {
         let start = self.pos;
-        let Some(first) = self.peek() else { return Ok(None) };
+        let Some(first) = self.peek() else {
+            return Ok(None);
+        };
         let mut fd = RedirFd::Default;
         let mut at = start;
         if first.is_ascii_digit() {
             let mut number = 0_i32;
             while let Some(d) = self.buf.get(at).filter(|b| b.is_ascii_digit()) {
-                number = number.saturating_mul(10).saturating_add(i32::from(d - b'0'));
+                number = number
+                    .saturating_mul(10)
+                    .saturating_add(i32::from(d - b'0'));
                 at += 1;
             }
             fd = RedirFd::Number(number);
         } else if first == b'{' {
             let length = self.buf[start..].iter().position(|&b| b == b'}');
-            let Some(close) = length.map(|n| start + n) else { return Ok(None) };
+            let Some(close) = length.map(|n| start + n) else {
+                return Ok(None);
+            };
             if !is_name(&self.buf[start + 1..close]) {
                 return Ok(None);
             }
@@ -52,7 +63,9 @@ impl Parser {
             [b'<', b'<', ..] => (RedirOp::HereDoc, 2),
             [b'<', b'&', ..] => (RedirOp::DupIn, 2),
             [b'<', b'>', ..] => (RedirOp::ReadWrite, 2),
-            [b'<' | b'>', b'(', ..] if fd == RedirFd::Default && !self.context.posix => return Ok(None),
+            [b'<' | b'>', b'(', ..] if fd == RedirFd::Default && !self.context.posix => {
+                return Ok(None);
+            }
             [b'<', ..] => (RedirOp::Read, 1),
             [b'>', b'>', ..] => (RedirOp::Append, 2),
             [b'>', b'&', ..] => (RedirOp::DupOut, 2),
@@ -69,12 +82,22 @@ impl Parser {
             return Err(self.unexpected());
         };
         let heredoc = (op == RedirOp::HereDoc).then(|| self.pend_heredoc(&target, strip_tabs));
-        Ok(Some(Redir { fd, op, target, heredoc }))
+        Ok(Some(Redir {
+            fd,
+            op,
+            target,
+            heredoc,
+        }))
     }
 
     fn pend_heredoc(&mut self, target: &Word, strip_tabs: bool) -> Rc<HereDoc> {
         let (delimiter, quoted) = unquote_delimiter(&target.raw);
-        let doc = Rc::new(HereDoc { delimiter, quoted, strip_tabs, body: RefCell::new(Word::default()) });
+        let doc = Rc::new(HereDoc {
+            delimiter,
+            quoted,
+            strip_tabs,
+            body: RefCell::new(Word::default()),
+        });
         self.pending.push(Rc::clone(&doc));
         doc
     }
@@ -86,8 +109,14 @@ impl Parser {
             let mut text = Bytes::new();
             loop {
                 let Some(mut line) = self.raw_line(!doc.quoted) else {
-                    let wanted = [b"here-document at line ".as_slice(), (first_line.saturating_sub(1)).to_string().as_bytes(),
-                        b" delimited by end-of-file (wanted `", &doc.delimiter, b"')"].concat();
+                    let wanted = [
+                        b"here-document at line ".as_slice(),
+                        (first_line.saturating_sub(1)).to_string().as_bytes(),
+                        b" delimited by end-of-file (wanted `",
+                        &doc.delimiter,
+                        b"')",
+                    ]
+                    .concat();
                     self.warnings.push((self.line, wanted));
                     break;
                 };
@@ -123,7 +152,10 @@ impl Parser {
                 return Some(line);
             }
             let rest = &self.buf[self.pos..];
-            let length = rest.iter().position(|&b| b == b'\n').map_or(rest.len(), |at| at + 1);
+            let length = rest
+                .iter()
+                .position(|&b| b == b'\n')
+                .map_or(rest.len(), |at| at + 1);
             line.extend_from_slice(&rest[..length]);
             self.pos += length;
             if !line.ends_with(b"\n") {
@@ -131,7 +163,12 @@ impl Parser {
                 continue;
             }
             self.line += 1;
-            let slashes = line.iter().rev().skip(1).take_while(|&&b| b == b'\\').count();
+            let slashes = line
+                .iter()
+                .rev()
+                .skip(1)
+                .take_while(|&&b| b == b'\\')
+                .count();
             if join && slashes % 2 == 1 {
                 continue;
             }
@@ -155,7 +192,9 @@ fn unquote_delimiter(raw: &[u8]) -> (Bytes, bool) {
                 quoted = true;
             }
             (0, b'$') if matches!(raw.get(at), Some(b'\'' | b'"')) => {}
-            (0, b'\\') | (b'"', b'\\') if quote == 0 || matches!(raw.get(at), Some(b'"' | b'\\' | b'$' | b'`')) => {
+            (0 | b'"', b'\\')
+                if quote == 0 || matches!(raw.get(at), Some(b'"' | b'\\' | b'$' | b'`')) =>
+            {
                 quoted = true;
                 out.extend(raw.get(at));
                 at += 1;

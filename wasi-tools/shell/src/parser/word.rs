@@ -68,7 +68,11 @@ impl Pieces {
         if !self.text.is_empty() {
             let text: Rc<[u8]> = self.text.as_slice().into();
             self.text.clear();
-            self.parts.push(if self.quoted { Part::Quoted(text) } else { Part::Lit(text) });
+            self.parts.push(if self.quoted {
+                Part::Quoted(text)
+            } else {
+                Part::Lit(text)
+            });
         }
     }
 
@@ -83,10 +87,6 @@ impl Pieces {
             && !self.quoted
             && self.text.first().is_some_and(|&b| is_name_start(b))
             && self.text.iter().all(|&b| is_name_byte(b))
-    }
-
-    fn is_empty(&self) -> bool {
-        self.parts.is_empty() && self.text.is_empty()
     }
 }
 
@@ -118,7 +118,12 @@ impl Parser {
     pub(super) fn make_word(&self, pieces: Pieces, start: usize) -> Word {
         let brace = pieces.brace;
         let raw = self.buf[start.min(self.pos)..self.pos].into();
-        Word { parts: pieces.finish(), raw, brace, assign: None }
+        Word {
+            parts: pieces.finish(),
+            raw,
+            brace,
+            assign: None,
+        }
     }
 
     pub(super) fn word_until(&mut self, term: Term) -> Parsed<Word> {
@@ -136,7 +141,12 @@ impl Parser {
     pub(super) fn whole_double_quoted(&mut self) -> Parsed<Word> {
         let parts = self.double_quoted(None)?;
         let raw = self.buf[..self.pos].into();
-        Ok(Word { parts, raw, brace: false, assign: None })
+        Ok(Word {
+            parts,
+            raw,
+            brace: false,
+            assign: None,
+        })
     }
 
     /// `name=value`, `name[index]+=value` and `name=(…)`, or nothing when the word is something else.
@@ -181,8 +191,18 @@ impl Parser {
             AssignValue::Scalar(word)
         };
         let raw = self.buf[start..self.pos].into();
-        let assign = Some(Rc::new(Assign { name, index, append, value }));
-        Ok(Some(Word { parts, raw, brace, assign }))
+        let assign = Some(Rc::new(Assign {
+            name,
+            index,
+            append,
+            value,
+        }));
+        Ok(Some(Word {
+            parts,
+            raw,
+            brace,
+            assign,
+        }))
     }
 
     /// The value after `=`: tildes are special at its start and after each colon.
@@ -212,17 +232,11 @@ impl Parser {
                 }
                 (0, b'\'' | b'"' | b'`') => quote = b,
                 (0 | b'"', b'\\') => at += 1,
-                (0, b'\n' | b';' | b'&' | b'|') if depth == 1 && !self.in_dollar(at) => return false,
                 (q, b) if q != 0 && q == b => quote = 0,
                 _ => {}
             }
             at += 1;
         }
-    }
-
-    /// Whether a `$(` or `${` opens between the word's start and `at`; an operator may then belong to it.
-    fn in_dollar(&self, at: usize) -> bool {
-        self.buf[self.pos..at].windows(2).any(|pair| pair == b"$(" || pair == b"${")
     }
 
     /// The elements of `(…)`, from after the opening to after the closing parenthesis.
@@ -233,7 +247,7 @@ impl Parser {
         loop {
             self.skip_newlines()?;
             match self.peek() {
-                None => return Err(self.unclosed(b')', line)),
+                None => return Err(Self::unclosed(b')', line)),
                 Some(b')') => {
                     self.pos += 1;
                     self.leave();
@@ -248,10 +262,18 @@ impl Parser {
                     let start = self.pos;
                     let pieces = self.assigned_value()?;
                     let value = self.make_word(pieces, start);
-                    elements.push(Element { index, append, value });
+                    elements.push(Element {
+                        index,
+                        append,
+                        value,
+                    });
                 }
                 Some(_) => match self.word()? {
-                    Some(value) => elements.push(Element { index: None, append: false, value }),
+                    Some(value) => elements.push(Element {
+                        index: None,
+                        append: false,
+                        value,
+                    }),
                     None => return Err(self.unexpected()),
                 },
             }
@@ -264,11 +286,16 @@ impl Parser {
         Ok(pieces)
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of character")]
     fn parts_into(&mut self, pieces: &mut Pieces, term: Term, value: bool) -> Parsed<()> {
         self.enter()?;
         let start_line = self.line;
-        let dq = matches!(term, Term::Brace { dq: true, .. } | Term::Slash { dq: true });
-        let single_quotes = !dq || matches!(term, Term::Brace { pattern: true, .. } | Term::Slash { .. });
+        let dq = matches!(
+            term,
+            Term::Brace { dq: true, .. } | Term::Slash { dq: true }
+        );
+        let single_quotes =
+            !dq || matches!(term, Term::Brace { pattern: true, .. } | Term::Slash { .. });
         // A tilde is special here: at the start, and in assignments after `=` and `:`.
         let mut tilde = !dq && !matches!(term, Term::Subscript);
         let mut assigned = value;
@@ -283,9 +310,15 @@ impl Parser {
                     Term::Word | Term::Regex if groups > 0 => b')',
                     Term::Word | Term::Regex | Term::Text => break,
                     Term::Subscript => b']',
-                    Term::Brace { .. } | Term::Slash { .. } => if hidden { b'\'' } else { b'}' },
+                    Term::Brace { .. } | Term::Slash { .. } => {
+                        if hidden {
+                            b'\''
+                        } else {
+                            b'}'
+                        }
+                    }
                 };
-                return Err(self.unclosed(close, start_line));
+                return Err(Self::unclosed(close, start_line));
             };
             let was_tilde = std::mem::replace(&mut tilde, false);
             match b {
@@ -323,11 +356,18 @@ impl Parser {
                     self.take_lit(pieces);
                 }
                 b'~' if was_tilde => self.tilde(pieces, term, assigned),
-                b'<' | b'>' if term == Term::Word && groups == 0 && self.peek_at(1) == Some(b'(') && !self.context.posix => {
+                b'<' | b'>'
+                    if term == Term::Word
+                        && groups == 0
+                        && self.peek_at(1) == Some(b'(')
+                        && !self.context.posix =>
+                {
                     let part = self.process_substitution(b == b'<')?;
                     pieces.part(part);
                 }
-                b'?' | b'*' | b'+' | b'@' | b'!' if self.extglob && self.peek_at(1) == Some(b'(') && term != Term::Subscript => {
+                b'?' | b'*' | b'+' | b'@' | b'!'
+                    if self.extglob && self.peek_at(1) == Some(b'(') && term != Term::Subscript =>
+                {
                     self.take_lit(pieces);
                     self.take_lit(pieces);
                     groups += 1;
@@ -393,9 +433,13 @@ impl Parser {
             match self.buf.get(end) {
                 None | Some(b'/') => break true,
                 Some(b':') if assigned => break true,
-                Some(b'}') if matches!(term, Term::Brace { .. } | Term::Slash { .. }) => break true,
+                Some(b'}') if matches!(term, Term::Brace { .. } | Term::Slash { .. }) => {
+                    break true;
+                }
                 Some(&b) if is_meta(b) => break true,
-                Some(&b) if is_name_byte(b) || matches!(b, b'.' | b'-' | b'+') || b >= 0x80 => end += 1,
+                Some(&b) if is_name_byte(b) || matches!(b, b'.' | b'-' | b'+') || b >= 0x80 => {
+                    end += 1;
+                }
                 Some(_) => break false,
             }
         };
@@ -414,7 +458,7 @@ impl Parser {
         let mut text = Bytes::new();
         loop {
             match self.bump() {
-                None => return Err(self.unclosed(b'\'', line)),
+                None => return Err(Self::unclosed(b'\'', line)),
                 Some(b'\'') => return Ok(text),
                 Some(b) => text.push(b),
             }
@@ -429,7 +473,7 @@ impl Parser {
         loop {
             let Some(b) = self.peek() else {
                 match close {
-                    Some(close) => return Err(self.unclosed(close, line)),
+                    Some(close) => return Err(Self::unclosed(close, line)),
                     None => break,
                 }
             };
@@ -468,12 +512,14 @@ impl Parser {
 
     fn process_substitution(&mut self, input: bool) -> Parsed<Part> {
         self.pos += 2;
-        let line = self.line;
         let saved = std::mem::take(&mut self.pending);
-        let body = self.list(&[], Some(b')')).map_err(|error| self.blame_paren(error, line))?;
+        let body = self.list(&[], Some(b')')).map_err(Self::blame_paren)?;
         self.pos += 1;
         let inner = std::mem::replace(&mut self.pending, saved);
         self.pending.extend(inner);
-        Ok(Part::Process(Rc::new(ProcessSub { input, body: Rc::new(body) })))
+        Ok(Part::Process(Rc::new(ProcessSub {
+            input,
+            body: Rc::new(body),
+        })))
     }
 }

@@ -23,8 +23,12 @@ pub(super) fn split(text: &[u8]) -> Result<Vec<Vec<u8>>, String> {
         match (quotes, byte) {
             (Quotes::None, b' ' | b'\t'..=b'\r') => words.extend(word.take()),
             (Quotes::None, b'#') if word.is_none() => break,
-            (Quotes::None, b'\'') => (quotes, word) = (Quotes::Single, Some(word.unwrap_or_default())),
-            (Quotes::None, b'"') => (quotes, word) = (Quotes::Double, Some(word.unwrap_or_default())),
+            (Quotes::None, b'\'') => {
+                (quotes, word) = (Quotes::Single, Some(word.unwrap_or_default()));
+            }
+            (Quotes::None, b'"') => {
+                (quotes, word) = (Quotes::Double, Some(word.unwrap_or_default()));
+            }
             (Quotes::Single, b'\'') | (Quotes::Double, b'"') => quotes = Quotes::None,
             (Quotes::Single, b'\\') if matches!(rest, [b'\\' | b'\'', ..]) => {
                 word.get_or_insert_default().extend(rest.first());
@@ -46,7 +50,8 @@ pub(super) fn split(text: &[u8]) -> Result<Vec<Vec<u8>>, String> {
                 rest = after;
                 let value = std::env::var_os(name);
                 if let Some(value) = value {
-                    word.get_or_insert_default().extend_from_slice(value.as_encoded_bytes());
+                    word.get_or_insert_default()
+                        .extend_from_slice(value.as_encoded_bytes());
                 }
             }
             (_, byte) => word.get_or_insert_default().push(*byte),
@@ -73,7 +78,9 @@ fn escape(letter: u8, quotes: Quotes) -> Result<Escape, String> {
         b'_' if quotes == Quotes::None => return Ok(Escape::Separator),
         b'_' => b' ',
         b'c' if quotes == Quotes::Double => {
-            return Err(String::from("'\\c' must not appear in double-quoted -S string"));
+            return Err(String::from(
+                "'\\c' must not appear in double-quoted -S string",
+            ));
         }
         b'c' => return Ok(Escape::End),
         b'f' => 12,
@@ -92,11 +99,22 @@ fn variable(text: &[u8]) -> Result<(&str, &[u8]), String> {
         format!("only ${{VARNAME}} expansion is supported, error at: ${text}")
     };
     let inner = text.strip_prefix(b"{").ok_or_else(wrong)?;
-    let end = inner.iter().position(|byte| *byte == b'}').ok_or_else(wrong)?;
+    let end = inner
+        .iter()
+        .position(|byte| *byte == b'}')
+        .ok_or_else(wrong)?;
     let (name, rest) = inner.split_at_checked(end).ok_or_else(wrong)?;
-    let starts = name.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
-    let valid = starts && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-    let name = std::str::from_utf8(name).ok().filter(|_| valid).ok_or_else(wrong)?;
+    let starts = name
+        .first()
+        .is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
+    let valid = starts
+        && name
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let name = std::str::from_utf8(name)
+        .ok()
+        .filter(|_| valid)
+        .ok_or_else(wrong)?;
     Ok((name, rest.get(1..).unwrap_or_default()))
 }
 
@@ -109,7 +127,8 @@ mod tests {
         let words = split(br#"a  'b c' "d\_e" f\_g \x2 "#);
         assert!(words.is_err());
         let words = split(br#"a  'b c' "d\_e" f\_g '' h\ti # comment"#);
-        let expected = ["a", "b c", "d e", "f", "g", "", "h\ti"].map(|word| word.as_bytes().to_vec());
+        let expected =
+            ["a", "b c", "d e", "f", "g", "", "h\ti"].map(|word| word.as_bytes().to_vec());
         assert_eq!(words.as_deref(), Ok(expected.as_slice()));
         for wrong in ["'a", "a\\", "$x", "${", "${1}", "\"\\c\""] {
             assert!(split(wrong.as_bytes()).is_err(), "{wrong}");

@@ -16,14 +16,29 @@ const DEFAULTS: &str = "di=01;34:ln=01;36:pi=33:so=01;35:bd=01;33:cd=01;33:su=37
 
 /// The beginnings of the names of terminals with colours, besides names with "color" in them.
 const TERMINALS: [&str; 14] = [
-    "xterm", "screen", "tmux", "linux", "vt100", "vt220", "ansi", "rxvt", "cygwin", "konsole", "kitty", "alacritty", "st",
+    "xterm",
+    "screen",
+    "tmux",
+    "linux",
+    "vt100",
+    "vt220",
+    "ansi",
+    "rxvt",
+    "cygwin",
+    "konsole",
+    "kitty",
+    "alacritty",
+    "st",
     "Eterm",
 ];
 
 impl Colors {
     /// Those of `LS_COLORS`; without it the defaults, if the terminal is one that has colours.
     pub(super) fn from_environment() -> Option<Self> {
-        let mut colors = Self { types: Vec::new(), endings: Vec::new() };
+        let mut colors = Self {
+            types: Vec::new(),
+            endings: Vec::new(),
+        };
         colors.read(DEFAULTS);
         let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         match variable("LS_COLORS") {
@@ -31,7 +46,8 @@ impl Colors {
             None if variable("COLORTERM").is_some() => {}
             None => {
                 let term = variable("TERM")?;
-                let known = TERMINALS.iter().any(|known| term.starts_with(known)) || term.contains("color");
+                let known =
+                    TERMINALS.iter().any(|known| term.starts_with(known)) || term.contains("color");
                 known.then_some(())?;
             }
         }
@@ -41,7 +57,9 @@ impl Colors {
     fn read(&mut self, text: &str) {
         for (name, codes) in text.split(':').filter_map(|entry| entry.split_once('=')) {
             match name.strip_prefix('*') {
-                Some(ending) => self.endings.push((ending.as_bytes().to_vec(), codes.to_owned())),
+                Some(ending) => self
+                    .endings
+                    .push((ending.as_bytes().to_vec(), codes.to_owned())),
                 None => self.types.push((name.to_owned(), codes.to_owned())),
             }
         }
@@ -49,15 +67,26 @@ impl Colors {
 
     /// The codes of a type; a later entry counts more, and 0 is none.
     fn of_type(&self, name: &str) -> Option<&str> {
-        let codes = self.types.iter().rev().find(|(known, _)| known == name).map(|(_, codes)| codes.as_str());
+        let codes = self
+            .types
+            .iter()
+            .rev()
+            .find(|(known, _)| known == name)
+            .map(|(_, codes)| codes.as_str());
         codes.filter(|codes| !matches!(*codes, "" | "0" | "00" | "target"))
     }
 
     /// The codes for an entry.
     pub(super) fn of(&self, entry: &Entry) -> Option<&str> {
-        let Some(stat) = entry.stat else { return self.of_type("mi").or_else(|| self.of_type("or")) };
+        let Some(stat) = entry.stat else {
+            return self.of_type("mi").or_else(|| self.of_type("or"));
+        };
         if stat.is_symlink() {
-            let orphan = entry.target_stat.is_none().then(|| self.of_type("or")).flatten();
+            let orphan = entry
+                .target_stat
+                .is_none()
+                .then(|| self.of_type("or"))
+                .flatten();
             return orphan.or_else(|| self.of_type("ln"));
         }
         self.of_file(&entry.name, &stat)
@@ -79,7 +108,9 @@ impl Colors {
         let kind = match stat.file_type() {
             FileType::Regular => {
                 let special = [(0o4000, "su"), (0o2000, "sg")];
-                let special = special.iter().find(|(bit, name)| has(*bit) && self.of_type(name).is_some());
+                let special = special
+                    .iter()
+                    .find(|(bit, name)| has(*bit) && self.of_type(name).is_some());
                 match special {
                     Some((_, name)) => name,
                     None if stat.mode & 0o111 != 0 && self.of_type("ex").is_some() => "ex",
@@ -98,7 +129,11 @@ impl Colors {
             FileType::Unknown => "or",
         };
         if kind == "fi" {
-            let ending = self.endings.iter().rev().find(|(ending, _)| name.ends_with(ending));
+            let ending = self
+                .endings
+                .iter()
+                .rev()
+                .find(|(ending, _)| name.ends_with(ending));
             if let Some((_, codes)) = ending {
                 return Some(codes);
             }

@@ -19,7 +19,13 @@ struct Frills {
 
 impl Frills {
     fn new(entries: &[Entry], options: &Options, aligned: bool) -> Self {
-        let widest = |widths: &mut dyn Iterator<Item = usize>| if aligned { widths.max().unwrap_or(0) } else { 0 };
+        let widest = |widths: &mut dyn Iterator<Item = usize>| {
+            if aligned {
+                widths.max().unwrap_or(0)
+            } else {
+                0
+            }
+        };
         Self {
             inode: widest(&mut entries.iter().map(|entry| inode(entry).len())),
             blocks: widest(&mut entries.iter().map(|entry| blocks(entry, options).len())),
@@ -27,20 +33,33 @@ impl Frills {
     }
 
     fn show(&self, entry: &Entry, options: &Options) -> String {
-        let inode = if options.inode { format!("{:>1$} ", inode(entry), self.inode) } else { String::new() };
-        let blocks = if options.blocks { format!("{:>1$} ", blocks(entry, options), self.blocks) } else { String::new() };
+        let inode = if options.inode {
+            format!("{:>1$} ", inode(entry), self.inode)
+        } else {
+            String::new()
+        };
+        let blocks = if options.blocks {
+            format!("{:>1$} ", blocks(entry, options), self.blocks)
+        } else {
+            String::new()
+        };
         inode + &blocks
     }
 }
 
 /// The inode's number, `?` when it is not known.
 pub(super) fn inode(entry: &Entry) -> String {
-    entry.stat.map_or_else(|| String::from("?"), |stat| stat.ino.to_string())
+    entry
+        .stat
+        .map_or_else(|| String::from("?"), |stat| stat.ino.to_string())
 }
 
 /// The blocks that it takes, `?` when that is not known.
 pub(super) fn blocks(entry: &Entry, options: &Options) -> String {
-    entry.stat.map_or_else(|| String::from("?"), |stat| options.block_size.show(stat.blocks.saturating_mul(512)))
+    entry.stat.map_or_else(
+        || String::from("?"),
+        |stat| options.block_size.show(stat.blocks.saturating_mul(512)),
+    )
 }
 
 /// A name with its colour, without the letter of its type.
@@ -156,7 +175,9 @@ pub(super) fn down(entries: &[Entry], options: &Options, out: &mut Output) {
     for row in 0..rows.min(shown.len()) {
         let mut position = 0;
         for (column, width) in widths.iter().enumerate() {
-            let Some(entry) = shown.get(row + column * rows) else { break };
+            let Some(entry) = shown.get(row + column * rows) else {
+                break;
+            };
             out.bytes(&entry.bytes);
             if row + (column + 1) * rows < shown.len() {
                 indent(position + entry.width, position + width, options.tab, out);

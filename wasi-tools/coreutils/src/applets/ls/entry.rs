@@ -46,28 +46,58 @@ impl Entry {
     /// A name in a directory, and why no more than that is known.
     pub(super) fn of_name(dir: &[u8], name: Vec<u8>, options: &Options) -> (Self, Option<Errno>) {
         if options.names_only() {
-            let entry = Self { name, stat: None, target: None, target_stat: None, is_link_problem: false };
+            let entry = Self {
+                name,
+                stat: None,
+                target: None,
+                target_stat: None,
+                is_link_problem: false,
+            };
             return (entry, None);
         }
         let path = join(dir, &name);
-        let follow = if options.links == Links::All { Follow::Follow } else { Follow::NoFollow };
+        let follow = if options.links == Links::All {
+            Follow::Follow
+        } else {
+            Follow::NoFollow
+        };
         match file::stat(&path, follow) {
             Ok(stat) => (Self::complete(name, &path, stat, options), None),
             Err(errno) => {
-                let is_link_problem = follow == Follow::Follow && file::stat(&path, Follow::NoFollow).is_ok();
-                (Self { name, stat: None, target: None, target_stat: None, is_link_problem }, Some(errno))
+                let is_link_problem =
+                    follow == Follow::Follow && file::stat(&path, Follow::NoFollow).is_ok();
+                (
+                    Self {
+                        name,
+                        stat: None,
+                        target: None,
+                        target_stat: None,
+                        is_link_problem,
+                    },
+                    Some(errno),
+                )
             }
         }
     }
 
     fn complete(name: Vec<u8>, path: &[u8], stat: Stat, options: &Options) -> Self {
-        let mut entry = Self { name, stat: Some(stat), target: None, target_stat: None, is_link_problem: false };
+        let mut entry = Self {
+            name,
+            stat: Some(stat),
+            target: None,
+            target_stat: None,
+            is_link_problem: false,
+        };
         if stat.is_symlink() {
             entry.target = file::read_link(path).ok();
             let wants_target = options.colors.is_some()
                 || options.directories_first
                 || options.indicators >= Indicators::FileType;
-            entry.target_stat = if wants_target { file::stat(path, Follow::Follow).ok() } else { None };
+            entry.target_stat = if wants_target {
+                file::stat(path, Follow::Follow).ok()
+            } else {
+                None
+            };
         }
         entry
     }
@@ -88,7 +118,8 @@ impl Entry {
 
     /// The letter that shows the type.
     pub(super) fn indicator(&self, options: &Options) -> &'static str {
-        self.stat.map_or("", |stat| indicator(&stat, options.indicators))
+        self.stat
+            .map_or("", |stat| indicator(&stat, options.indicators))
     }
 }
 

@@ -47,8 +47,17 @@ impl Names {
 
 pub(super) fn show(entries: &[Entry], options: &Options, out: &mut Output) {
     let mut names = Names::default();
-    let lines: Vec<_> = entries.iter().map(|entry| line(entry, options, &mut names)).collect();
-    let widest = |of: fn(&Line) -> &str| lines.iter().map(|line| of(line).chars().count()).max().unwrap_or(0);
+    let lines: Vec<_> = entries
+        .iter()
+        .map(|entry| line(entry, options, &mut names))
+        .collect();
+    let widest = |of: fn(&Line) -> &str| {
+        lines
+            .iter()
+            .map(|line| of(line).chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let (inodes, blocks) = (widest(|line| &line.inode), widest(|line| &line.blocks));
     let (links, authors) = (widest(|line| &line.links), widest(|line| &line.author));
     let (owners, groups) = (widest(|line| &line.owner), widest(|line| &line.group));
@@ -59,7 +68,11 @@ pub(super) fn show(entries: &[Entry], options: &Options, out: &mut Output) {
     // Times are as wide as they are; only the mark of an unknown one is put into their column.
     let times = widest(|line| if line.time == "?" { "" } else { &line.time });
     let name_column = |name: &str, width: usize| {
-        if options.numeric { format!("{name:>width$} ") } else { format!("{name:<width$} ") }
+        if options.numeric {
+            format!("{name:>width$} ")
+        } else {
+            format!("{name:<width$} ")
+        }
     };
     let mut first_color = true;
     for (entry, line) in entries.iter().zip(&lines) {
@@ -110,7 +123,11 @@ fn line(entry: &Entry, options: &Options, names: &mut Names) -> Line {
         };
     };
     let mut owner = |id: u32| {
-        if options.numeric { id.to_string() } else { Names::get(&mut names.users, id, users::user_name) }
+        if options.numeric {
+            id.to_string()
+        } else {
+            Names::get(&mut names.users, id, users::user_name)
+        }
     };
     let (author, owner) = (owner(stat.uid), owner(stat.uid));
     let group = if options.numeric {
@@ -134,19 +151,36 @@ fn line(entry: &Entry, options: &Options, names: &mut Names) -> Line {
 
 /// Major and minor number of a device.
 fn device(stat: &Stat) -> Option<(String, String)> {
-    let is_device = matches!(stat.file_type(), FileType::CharDevice | FileType::BlockDevice);
-    is_device.then(|| (mode::major(stat.rdev).to_string(), mode::minor(stat.rdev).to_string()))
+    let is_device = matches!(
+        stat.file_type(),
+        FileType::CharDevice | FileType::BlockDevice
+    );
+    is_device.then(|| {
+        (
+            mode::major(stat.rdev).to_string(),
+            mode::minor(stat.rdev).to_string(),
+        )
+    })
 }
 
 /// Half a year in nanoseconds, a year having 365.2425 days.
 const HALF_YEAR_NS: i64 = 31_556_952 / 2 * 1_000_000_000;
 
 fn time(entry: &Entry, options: &Options) -> String {
-    let Some(ns) = options.time.of(entry) else { return String::from("?") };
+    let Some(ns) = options.time.of(entry) else {
+        return String::from("?");
+    };
     let date = DateTime::new(&options.zone, ns.div_euclid(1_000_000_000));
     let recent = ns > options.now_ns.saturating_sub(HALF_YEAR_NS) && ns <= options.now_ns;
-    let style = if recent { &options.time_style.recent } else { &options.time_style.old };
-    date.format(style, u32::try_from(ns.rem_euclid(1_000_000_000)).unwrap_or(0))
+    let style = if recent {
+        &options.time_style.recent
+    } else {
+        &options.time_style.old
+    };
+    date.format(
+        style,
+        u32::try_from(ns.rem_euclid(1_000_000_000)).unwrap_or(0),
+    )
 }
 
 fn name(entry: &Entry, options: &Options, first_color: &mut bool, out: &mut Output) {
@@ -160,7 +194,10 @@ fn name(entry: &Entry, options: &Options, first_color: &mut bool, out: &mut Outp
     match &entry.target {
         Some(target) if entry.stat.is_some_and(|stat| stat.is_symlink()) => {
             bytes.extend_from_slice(b" -> ");
-            let codes = options.colors.as_ref().and_then(|colors| colors.of_target(entry));
+            let codes = options
+                .colors
+                .as_ref()
+                .and_then(|colors| colors.of_target(entry));
             colored(&options.quoting.show(target), codes, &mut bytes);
             if options.indicators > Indicators::Slash
                 && let Some(stat) = &entry.target_stat

@@ -50,7 +50,11 @@ pub(super) fn sort(entries: &mut [Entry], options: &Options) {
             Ordering::Equal
         };
         let order = compare(left, right, options).then_with(|| left.name.cmp(&right.name));
-        directories.then(if options.reverse { order.reverse() } else { order })
+        directories.then(if options.reverse {
+            order.reverse()
+        } else {
+            order
+        })
     });
 }
 
@@ -62,13 +66,20 @@ fn compare(left: &Entry, right: &Entry, options: &Options) -> Ordering {
         Key::Size => size(right).cmp(&size(left)),
         Key::Extension => extension(&left.name).cmp(extension(&right.name)),
         Key::Version => version(&left.name, &right.name),
-        Key::Width => options.quoting.show(&left.name).len().cmp(&options.quoting.show(&right.name).len()),
+        Key::Width => options
+            .quoting
+            .show(&left.name)
+            .len()
+            .cmp(&options.quoting.show(&right.name).len()),
     }
 }
 
 /// From the last dot on; empty without one.
 fn extension(name: &[u8]) -> &[u8] {
-    name.iter().rposition(|byte| *byte == b'.').and_then(|at| name.get(at..)).unwrap_or_default()
+    name.iter()
+        .rposition(|byte| *byte == b'.')
+        .and_then(|at| name.get(at..))
+        .unwrap_or_default()
 }
 
 /// Names with numbers in them in the order of the numbers: GNU's version sort, which is Debian's with a rule for endings.
@@ -87,20 +98,34 @@ fn version(left: &[u8], right: &[u8]) -> Ordering {
         return order;
     }
     let (left_stem, right_stem) = (stem(left), stem(right));
-    if left_stem == right_stem { debian(left, right) } else { debian(left_stem, right_stem) }
-        .then_with(|| debian(left, right))
+    if left_stem == right_stem {
+        debian(left, right)
+    } else {
+        debian(left_stem, right_stem)
+    }
+    .then_with(|| debian(left, right))
 }
 
 /// The name without endings such as `.tar.gz`: each a dot, a letter or `~`, then letters, digits and `~`.
 fn stem(name: &[u8]) -> &[u8] {
     let mut end = name.len();
     loop {
-        let Some(head) = name.get(..end) else { return name };
-        let Some(dot) = head.iter().rposition(|byte| *byte == b'.').filter(|dot| *dot > 0) else { break };
+        let Some(head) = name.get(..end) else {
+            return name;
+        };
+        let Some(dot) = head
+            .iter()
+            .rposition(|byte| *byte == b'.')
+            .filter(|dot| *dot > 0)
+        else {
+            break;
+        };
         let valid = match head.get(dot + 1..) {
             Some([first, rest @ ..]) => {
                 (first.is_ascii_alphabetic() || *first == b'~')
-                    && rest.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'~')
+                    && rest
+                        .iter()
+                        .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'~')
             }
             _ => false,
         };
@@ -134,7 +159,10 @@ fn debian(left: &[u8], right: &[u8]) -> Ordering {
         let (right_digits, right_rest) = split(right_rest, u8::is_ascii_digit);
         let (_, left_value) = split(left_digits, |byte| *byte == b'0');
         let (_, right_value) = split(right_digits, |byte| *byte == b'0');
-        let order = left_value.len().cmp(&right_value.len()).then_with(|| left_value.cmp(right_value));
+        let order = left_value
+            .len()
+            .cmp(&right_value.len())
+            .then_with(|| left_value.cmp(right_value));
         if order != Ordering::Equal {
             return order;
         }
@@ -144,7 +172,10 @@ fn debian(left: &[u8], right: &[u8]) -> Ordering {
 }
 
 fn split(text: &[u8], belongs: impl Fn(&u8) -> bool) -> (&[u8], &[u8]) {
-    let end = text.iter().position(|byte| !belongs(byte)).unwrap_or(text.len());
+    let end = text
+        .iter()
+        .position(|byte| !belongs(byte))
+        .unwrap_or(text.len());
     text.split_at_checked(end).unwrap_or((text, b""))
 }
 
@@ -154,8 +185,37 @@ mod tests {
 
     #[test]
     fn versions_are_sorted_by_their_numbers() {
-        let mut names = ["a10", "a2", "a1.tar.gz", "a1", "b", ".h", "a~", "a", "a1.10", "a1.9", "a01"];
-        names.sort_by(|left, right| version(left.as_bytes(), right.as_bytes()).then_with(|| left.cmp(right)));
-        assert_eq!(names, [".h", "a~", "a", "a01", "a1", "a1.tar.gz", "a1.9", "a1.10", "a2", "a10", "b"]);
+        let mut names = [
+            "a10",
+            "a2",
+            "a1.tar.gz",
+            "a1",
+            "b",
+            ".h",
+            "a~",
+            "a",
+            "a1.10",
+            "a1.9",
+            "a01",
+        ];
+        names.sort_by(|left, right| {
+            version(left.as_bytes(), right.as_bytes()).then_with(|| left.cmp(right))
+        });
+        assert_eq!(
+            names,
+            [
+                ".h",
+                "a~",
+                "a",
+                "a01",
+                "a1",
+                "a1.tar.gz",
+                "a1.9",
+                "a1.10",
+                "a2",
+                "a10",
+                "b"
+            ]
+        );
     }
 }

@@ -47,7 +47,11 @@ impl Context {
     /// CPU time in thousandths of the time that it has existed.
     fn cpu_permille(&self, process: &Process) -> u64 {
         let ticks = self.up_ticks.saturating_sub(process.start_ticks);
-        cpu_ticks(process).saturating_mul(1000).checked_div(ticks).unwrap_or(0).min(9999)
+        cpu_ticks(process)
+            .saturating_mul(1000)
+            .checked_div(ticks)
+            .unwrap_or(0)
+            .min(9999)
     }
 }
 
@@ -71,13 +75,19 @@ const PID: usize = 0;
 const USER: usize = 8;
 
 const COLUMNS: &[Row] = &[
-    (&["pid", "tgid"], "PID", PID, false, |_, p| p.pid.to_string()),
+    (&["pid", "tgid"], "PID", PID, false, |_, p| {
+        p.pid.to_string()
+    }),
     (&["ppid"], "PPID", PID, false, |_, p| p.ppid.to_string()),
     (&["pgid"], "PGID", PID, false, |_, p| p.pgid.to_string()),
     (&["pgrp"], "PGRP", PID, false, |_, p| p.pgid.to_string()),
     (&["sid"], "SID", PID, false, |_, p| p.sid.to_string()),
-    (&["sess", "session"], "SESS", PID, false, |_, p| p.sid.to_string()),
-    (&["tpgid"], "TPGID", PID, false, |_, p| p.foreground.to_string()),
+    (&["sess", "session"], "SESS", PID, false, |_, p| {
+        p.sid.to_string()
+    }),
+    (&["tpgid"], "TPGID", PID, false, |_, p| {
+        p.foreground.to_string()
+    }),
     (&["user", "uname"], "USER", USER, true, |_, p| user(p.uid)),
     (&["euser"], "EUSER", USER, true, |_, p| user(p.uid)),
     (&["ruser"], "RUSER", USER, true, |_, p| user(p.real_uid)),
@@ -96,34 +106,66 @@ const COLUMNS: &[Row] = &[
     (&["s", "state"], "S", 1, true, |_, p| p.state.to_string()),
     (&["comm", "ucomm"], "COMMAND", 15, true, |_, p| p.name()),
     (&["ucmd"], "CMD", 15, true, |_, p| p.name()),
-    (&["args", "command"], "COMMAND", 27, true, |_, p| p.command()),
+    (&["args", "command"], "COMMAND", 27, true, |_, p| {
+        p.command()
+    }),
     (&["cmd"], "CMD", 27, true, |_, p| p.command()),
-    (&["fname"], "COMMAND", 8, true, |_, p| p.comm.chars().take(8).collect()),
-    (&["etime"], "ELAPSED", 11, false, |c, p| elapsed(c.elapsed(p))),
-    (&["etimes"], "ELAPSED", 7, false, |c, p| c.elapsed(p).to_string()),
+    (&["fname"], "COMMAND", 8, true, |_, p| {
+        p.comm.chars().take(8).collect()
+    }),
+    (&["etime"], "ELAPSED", 11, false, |c, p| {
+        elapsed(c.elapsed(p))
+    }),
+    (&["etimes"], "ELAPSED", 7, false, |c, p| {
+        c.elapsed(p).to_string()
+    }),
     (&["time", "cputime"], "TIME", 8, false, |_, p| cpu_time(p)),
     (&["bsdtime"], "TIME", 6, false, |_, p| {
         let seconds = cpu_ticks(p) / TICKS;
         format!("{}:{:02}", seconds / 60, seconds % 60)
     }),
-    (&["cputimes", "times"], "TIME", 8, false, |_, p| (cpu_ticks(p) / TICKS).to_string()),
+    (&["cputimes", "times"], "TIME", 8, false, |_, p| {
+        (cpu_ticks(p) / TICKS).to_string()
+    }),
     (&["%cpu", "pcpu"], "%CPU", 4, false, |c, p| {
         let permille = c.cpu_permille(p);
-        if permille >= 1000 { (permille / 10).to_string() } else { format!("{}.{}", permille / 10, permille % 10) }
+        if permille >= 1000 {
+            (permille / 10).to_string()
+        } else {
+            format!("{}.{}", permille / 10, permille % 10)
+        }
     }),
-    (&["c"], "C", 2, false, |c, p| (c.cpu_permille(p) / 10).min(99).to_string()),
+    (&["c"], "C", 2, false, |c, p| {
+        (c.cpu_permille(p) / 10).min(99).to_string()
+    }),
     (&["%mem", "pmem"], "%MEM", 4, false, |c, p| {
-        let permille = resident_kib(p).saturating_mul(1000).checked_div(c.memory_kib).unwrap_or(0).min(999);
+        let permille = resident_kib(p)
+            .saturating_mul(1000)
+            .checked_div(c.memory_kib)
+            .unwrap_or(0)
+            .min(999);
         format!("{}.{}", permille / 10, permille % 10)
     }),
-    (&["vsz", "vsize"], "VSZ", 6, false, |_, p| (p.virtual_bytes / 1024).to_string()),
-    (&["rss", "rssize", "rsz"], "RSS", 5, false, |_, p| resident_kib(p).to_string()),
-    (&["sz"], "SZ", 5, false, |_, p| (p.virtual_bytes / PAGE).to_string()),
+    (&["vsz", "vsize"], "VSZ", 6, false, |_, p| {
+        (p.virtual_bytes / 1024).to_string()
+    }),
+    (&["rss", "rssize", "rsz"], "RSS", 5, false, |_, p| {
+        resident_kib(p).to_string()
+    }),
+    (&["sz"], "SZ", 5, false, |_, p| {
+        (p.virtual_bytes / PAGE).to_string()
+    }),
     (&["start"], "STARTED", 8, false, |c, p| {
-        let format = if c.is_recent(p) { "%H:%M:%S" } else { "  %b %d" };
+        let format = if c.is_recent(p) {
+            "%H:%M:%S"
+        } else {
+            "  %b %d"
+        };
         c.started(p).format(format, 0)
     }),
-    (&["lstart"], "STARTED", 24, false, |c, p| c.started(p).format("%a %b %e %H:%M:%S %Y", 0)),
+    (&["lstart"], "STARTED", 24, false, |c, p| {
+        c.started(p).format("%a %b %e %H:%M:%S %Y", 0)
+    }),
     (&["stime"], "STIME", 5, false, start_time),
     (&["start_time"], "START", 5, false, start_time),
     (&["bsdstart"], "START", 6, false, |c, p| {
@@ -131,10 +173,18 @@ const COLUMNS: &[Row] = &[
         c.started(p).format(format, 0)
     }),
     (&["ni", "nice"], "NI", 3, false, |_, p| p.nice.to_string()),
-    (&["pri"], "PRI", 3, false, |_, p| (39 - p.priority).to_string()),
-    (&["opri"], "PRI", 3, false, |_, p| (60 + p.priority).to_string()),
-    (&["nlwp", "thcount"], "NLWP", 4, false, |_, p| p.threads.to_string()),
-    (&["f", "flag", "flags"], "F", 1, false, |_, p| format!("{:o}", (p.flags >> 6) & 7)),
+    (&["pri"], "PRI", 3, false, |_, p| {
+        (39 - p.priority).to_string()
+    }),
+    (&["opri"], "PRI", 3, false, |_, p| {
+        (60 + p.priority).to_string()
+    }),
+    (&["nlwp", "thcount"], "NLWP", 4, false, |_, p| {
+        p.threads.to_string()
+    }),
+    (&["f", "flag", "flags"], "F", 1, false, |_, p| {
+        format!("{:o}", (p.flags >> 6) & 7)
+    }),
     (&["wchan"], "WCHAN", 6, true, |_, _| String::from("-")),
     (&[SHORT_ADDRESS], "ADDR", 1, false, |_, _| String::from("-")),
     (&["addr"], "ADDR", 4, false, |_, _| String::from("-")),
@@ -170,7 +220,10 @@ fn state(process: &Process) -> String {
         ('N', process.nice > 0),
         ('s', process.sid == process.pid),
         ('l', process.threads > 1),
-        ('+', process.foreground > 0 && process.foreground == process.pgid),
+        (
+            '+',
+            process.foreground > 0 && process.foreground == process.pgid,
+        ),
     ] {
         if shown {
             text.push(mark);
@@ -193,13 +246,25 @@ fn elapsed(seconds: u64) -> String {
 /// `[DD-]hh:mm:ss`
 fn cpu_time(process: &Process) -> String {
     let seconds = cpu_ticks(process) / TICKS;
-    let days = if seconds < 86_400 { String::new() } else { format!("{}-", seconds / 86_400) };
-    format!("{days}{:02}:{:02}:{:02}", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60)
+    let days = if seconds < 86_400 {
+        String::new()
+    } else {
+        format!("{}-", seconds / 86_400)
+    };
+    format!(
+        "{days}{:02}:{:02}:{:02}",
+        seconds / 3600 % 24,
+        seconds / 60 % 60,
+        seconds % 60
+    )
 }
 
 /// The time when it was today, else the day, else the year.
 fn start_time(context: &Context, process: &Process) -> String {
-    let (started, now) = (context.started(process), DateTime::new(&context.zone, context.now));
+    let (started, now) = (
+        context.started(process),
+        DateTime::new(&context.zone, context.now),
+    );
     let format = match (started.year == now.year, started.year_day == now.year_day) {
         (true, true) => "%H:%M",
         (true, false) => "%b%d",
@@ -217,10 +282,20 @@ fn pid_width() -> usize {
 
 impl Column {
     pub(super) fn find(name: &str) -> Option<Self> {
-        let (_, heading, width, left, value) = COLUMNS.iter().find(|(names, ..)| names.contains(&name))?;
+        let (_, heading, width, left, value) =
+            COLUMNS.iter().find(|(names, ..)| names.contains(&name))?;
         let width = if *width == PID { pid_width() } else { *width };
-        let width = if name == SHORT_ADDRESS { width } else { width.max(heading.len()) };
-        Some(Self { heading: (*heading).to_owned(), width, left: *left, value: *value })
+        let width = if name == SHORT_ADDRESS {
+            width
+        } else {
+            width.max(heading.len())
+        };
+        Some(Self {
+            heading: (*heading).to_owned(),
+            width,
+            left: *left,
+            value: *value,
+        })
     }
 
     /// Sets the heading and makes room for it.

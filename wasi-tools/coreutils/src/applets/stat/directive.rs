@@ -13,9 +13,12 @@ use crate::applets::{format::Layout, mode, quote::quote, users};
 /// The text for a directive; `?` for a letter that is none, as GNU has it.
 pub(super) fn value(layout: Layout, modifier: u8, letter: u8, subject: &Subject<'_>) -> Vec<u8> {
     let value = match subject {
-        Subject::File { path, stat, zone, names } => {
-            file_value(layout, modifier, letter, path, stat, (zone, *names))
-        },
+        Subject::File {
+            path,
+            stat,
+            zone,
+            names,
+        } => file_value(layout, modifier, letter, path, stat, (zone, *names)),
         Subject::System { path, system, kind } => system_value(layout, letter, path, system, kind),
     };
     value.unwrap_or_else(|| b"?".to_vec())
@@ -73,7 +76,13 @@ fn file_value(
     })
 }
 
-fn system_value(layout: Layout, letter: u8, path: &[u8], system: &FileSystem, kind: &str) -> Option<Vec<u8>> {
+fn system_value(
+    layout: Layout,
+    letter: u8,
+    path: &[u8],
+    system: &FileSystem,
+    kind: &str,
+) -> Option<Vec<u8>> {
     Some(match letter {
         b'n' => layout.text(path),
         b'i' => layout.hex(system.id),
@@ -108,7 +117,13 @@ fn quoted_name(path: &[u8], stat: &Stat, names: Names) -> String {
     let style = std::env::var_os("QUOTING_STYLE");
     let literal = style.as_ref().is_some_and(|style| style == "literal");
     let plain = literal || (style.is_none() && names == Names::Plain);
-    let show = |name: &[u8]| if plain { String::from_utf8_lossy(name).into_owned() } else { quote(name) };
+    let show = |name: &[u8]| {
+        if plain {
+            String::from_utf8_lossy(name).into_owned()
+        } else {
+            quote(name)
+        }
+    };
     match file::read_link(path) {
         Ok(target) if stat.is_symlink() => format!("{} -> {}", show(path), show(&target)),
         _ => show(path),
@@ -134,7 +149,9 @@ fn human_time(ns: i64, zone: &Zone) -> String {
 /// Seconds since 1970, with as many digits of the fraction as the precision asks for; `%.X` has nine.
 fn seconds(layout: Layout, ns: i64) -> Vec<u8> {
     let whole = ns.div_euclid(1_000_000_000);
-    let Some(precision) = layout.precision else { return layout.signed(whole) };
+    let Some(precision) = layout.precision else {
+        return layout.signed(whole);
+    };
     let digits = if precision == 0 { 9 } else { precision };
     let magnitude = ns.unsigned_abs();
     let (whole, fraction) = (magnitude / 1_000_000_000, magnitude % 1_000_000_000);
@@ -143,17 +160,34 @@ fn seconds(layout: Layout, ns: i64) -> Vec<u8> {
     let missing = digits - fraction.len();
     let sign = if ns < 0 { "-" } else { "" };
     let text = format!("{sign}{whole}.{fraction}{}", "0".repeat(missing));
-    let zeros = if layout.zero && !layout.left { layout.width.saturating_sub(text.len()) } else { 0 };
-    let text = [sign, &"0".repeat(zeros), text.strip_prefix('-').unwrap_or(&text)].concat();
-    Layout { precision: None, ..layout }.text(text.as_bytes())
+    let zeros = if layout.zero && !layout.left {
+        layout.width.saturating_sub(text.len())
+    } else {
+        0
+    };
+    let text = [
+        sign,
+        &"0".repeat(zeros),
+        text.strip_prefix('-').unwrap_or(&text),
+    ]
+    .concat();
+    Layout {
+        precision: None,
+        ..layout
+    }
+    .text(text.as_bytes())
 }
 
 /// The directory from which on everything is on the same device.
 fn mount_point(path: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(path).into_owned();
-    let Ok(mut place) = std::fs::canonicalize(&text) else { return b"?".to_vec() };
+    let Ok(mut place) = std::fs::canonicalize(&text) else {
+        return b"?".to_vec();
+    };
     let device = |path: &std::path::Path| {
-        file::stat(path.as_os_str().as_encoded_bytes(), Follow::Follow).ok().map(|stat| stat.dev)
+        file::stat(path.as_os_str().as_encoded_bytes(), Follow::Follow)
+            .ok()
+            .map(|stat| stat.dev)
     };
     let own = device(&place);
     while let Some(parent) = place.parent()
@@ -165,9 +199,11 @@ fn mount_point(path: &[u8]) -> Vec<u8> {
 }
 
 /// The type of the file system that a path is on, as `/proc/mounts` names it: the longest mount point that leads there.
-pub(super) fn system_kind(path: &[u8]) -> String {
+pub(in crate::applets) fn system_kind(path: &[u8]) -> String {
     let text = String::from_utf8_lossy(path).into_owned();
-    let Ok(place) = std::fs::canonicalize(text) else { return String::new() };
+    let Ok(place) = std::fs::canonicalize(text) else {
+        return String::new();
+    };
     let mounts = std::fs::read("/proc/mounts").unwrap_or_default();
     let mounts = String::from_utf8_lossy(&mounts).into_owned();
     let mut best: (usize, &str) = (0, "");
@@ -204,5 +240,8 @@ fn kind_name(kind: &str) -> String {
 }
 
 fn kind_number(kind: &str) -> u64 {
-    KINDS.iter().find(|(mounted, ..)| *mounted == kind).map_or(0, |(.., number)| *number)
+    KINDS
+        .iter()
+        .find(|(mounted, ..)| *mounted == kind)
+        .map_or(0, |(.., number)| *number)
 }

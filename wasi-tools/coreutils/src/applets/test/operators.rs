@@ -38,17 +38,25 @@ impl Integer {
         }
         let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
         let digits = digits.get(zeros..)?.to_vec();
-        Some(Self { negative: negative && !digits.is_empty(), digits })
+        Some(Self {
+            negative: negative && !digits.is_empty(),
+            digits,
+        })
     }
 
     pub(super) fn to_i32(&self) -> Option<i32> {
         let text = std::str::from_utf8(&self.digits).ok()?;
-        let number: i32 = if text.is_empty() { 0 } else { text.parse().ok()? };
+        let number: i32 = if text.is_empty() {
+            0
+        } else {
+            text.parse().ok()?
+        };
         Some(if self.negative { -number } else { number })
     }
 
     fn compare(&self, other: &Self) -> Ordering {
-        let by_size = |left: &[u8], right: &[u8]| left.len().cmp(&right.len()).then_with(|| left.cmp(right));
+        let by_size =
+            |left: &[u8], right: &[u8]| left.len().cmp(&right.len()).then_with(|| left.cmp(right));
         match (self.negative, other.negative) {
             (false, true) => Ordering::Greater,
             (true, false) => Ordering::Less,
@@ -80,7 +88,9 @@ pub(super) fn files(operator: &[u8], left: &[u8], right: &[u8]) -> bool {
     match operator {
         b"-nt" => newer(&left, &right),
         b"-ot" => newer(&right, &left),
-        _ => left.zip(right).is_some_and(|(left, right)| left.same_file(&right)),
+        _ => left
+            .zip(right)
+            .is_some_and(|(left, right)| left.same_file(&right)),
     }
 }
 
@@ -93,8 +103,14 @@ pub(super) fn file(operator: u8, path: &[u8]) -> bool {
         b'x' => return allowed(Access::EXECUTE),
         _ => {}
     }
-    let follow = if matches!(operator, b'h' | b'L') { Follow::NoFollow } else { Follow::Follow };
-    let Ok(stat) = file::stat(path, follow) else { return false };
+    let follow = if matches!(operator, b'h' | b'L') {
+        Follow::NoFollow
+    } else {
+        Follow::Follow
+    };
+    let Ok(stat) = file::stat(path, follow) else {
+        return false;
+    };
     let is = |file_type| stat.file_type() == file_type;
     let has = |bit: u32| stat.mode & bit != 0;
     match operator {

@@ -37,7 +37,14 @@ impl Input {
     pub(super) fn new(source: Fd, separator: Separator, end: Option<Vec<u8>>) -> Self {
         // NOTE: the end is a line of its own only where lines mean something.
         let end = end.filter(|_| separator == Separator::Blanks);
-        Self { source, separator, end, buffer: Vec::new(), at: 0, finished: false }
+        Self {
+            source,
+            separator,
+            end,
+            buffer: Vec::new(),
+            at: 0,
+            finished: false,
+        }
     }
 
     fn next_byte(&mut self) -> Result<Option<u8>, String> {
@@ -79,10 +86,14 @@ impl Input {
             return Ok(None);
         }
         let argument = match self.separator {
-            Separator::Byte(byte) => self.until(byte)?.map(|text| Argument { text, ends_line: true }),
+            Separator::Byte(byte) => self.until(byte)?.map(|text| Argument {
+                text,
+                ends_line: true,
+            }),
             Separator::Blanks => self.word()?,
         };
-        let is_end = |argument: &Argument| self.end.as_ref().is_some_and(|end| *end == argument.text);
+        let is_end =
+            |argument: &Argument| self.end.as_ref().is_some_and(|end| *end == argument.text);
         self.finished = argument.as_ref().is_none_or(is_end);
         Ok(argument.filter(|_| !self.finished))
     }
@@ -93,7 +104,9 @@ impl Input {
             return self.until(byte);
         }
         while !self.finished {
-            let Some(line) = self.line()? else { return Ok(None) };
+            let Some(line) = self.line()? else {
+                return Ok(None);
+            };
             self.finished = self.end.as_ref().is_some_and(|end| *end == line);
             if !line.is_empty() && !self.finished {
                 return Ok(Some(line));
@@ -119,16 +132,27 @@ impl Input {
         let mut text: Option<Vec<u8>> = None;
         loop {
             match self.next_byte()? {
-                None => return Ok(text.map(|text| Argument { text, ends_line: true })),
+                None => {
+                    return Ok(text.map(|text| Argument {
+                        text,
+                        ends_line: true,
+                    }));
+                }
                 Some(b'\n') => {
                     if let Some(text) = text {
-                        return Ok(Some(Argument { text, ends_line: true }));
+                        return Ok(Some(Argument {
+                            text,
+                            ends_line: true,
+                        }));
                     }
                 }
                 Some(b' ' | b'\t') => {
                     if let Some(text) = text {
                         // NOTE: a blank at the end of a line continues it on the next.
-                        return Ok(Some(Argument { text, ends_line: false }));
+                        return Ok(Some(Argument {
+                            text,
+                            ends_line: false,
+                        }));
                     }
                 }
                 Some(quote @ (b'\'' | b'"')) => self.quoted(quote, text.get_or_insert_default())?,

@@ -33,17 +33,28 @@ fn size_of(words: &[Vec<u8>]) -> usize {
 }
 
 impl Runner {
-    pub(super) fn new(options: &Options, command: Vec<Vec<u8>>, own_input: bool) -> Result<Self, Stop> {
+    pub(super) fn new(
+        options: &Options,
+        command: Vec<Vec<u8>>,
+        own_input: bool,
+    ) -> Result<Self, Stop> {
         let max_chars = options.max_chars.unwrap_or(DEFAULT_CHARS);
         let size = size_of(&command);
         if size > max_chars {
-            return Err(TOOL.fail(1, "cannot fit single argument within argument list size limit"));
+            return Err(TOOL.fail(
+                1,
+                "cannot fit single argument within argument list size limit",
+            ));
         }
-        let terminal = options.interactive.then(|| file::open(b"/dev/tty", OpenFlags::RDONLY | OpenFlags::CLOEXEC, 0));
+        let terminal = options
+            .interactive
+            .then(|| file::open(b"/dev/tty", OpenFlags::RDONLY | OpenFlags::CLOEXEC, 0));
         let terminal = terminal.transpose().map_err(|errno| {
             TOOL.fail(1, format!("failed to open /dev/tty for reading: {errno}"))
         })?;
-        let stdin = (own_input || options.open_tty).then(|| no_input(options.open_tty)).transpose()?;
+        let stdin = (own_input || options.open_tty)
+            .then(|| no_input(options.open_tty))
+            .transpose()?;
         Ok(Self {
             command,
             pending: Vec::new(),
@@ -129,7 +140,11 @@ impl Runner {
         while self.max_procs > 0 && self.running.iter().flatten().count() >= self.max_procs {
             self.wait_one()?;
         }
-        let slot = self.running.iter().position(Option::is_none).unwrap_or(self.running.len());
+        let slot = self
+            .running
+            .iter()
+            .position(Option::is_none)
+            .unwrap_or(self.running.len());
         let mut spawn = program::command(words);
         if let Some(stdin) = self.stdin {
             spawn.fd(Fd::STDIN, stdin);
@@ -145,10 +160,17 @@ impl Runner {
         let pid = loop {
             match spawn.spawn() {
                 // At the limit of processes one has to end first.
-                Err(Errno::EAGAIN) if self.running.iter().any(Option::is_some) => self.wait_one()?,
+                Err(Errno::EAGAIN) if self.running.iter().any(Option::is_some) => {
+                    self.wait_one()?;
+                }
                 Err(errno) => {
-                    let name = String::from_utf8_lossy(words.first().map(Vec::as_slice).unwrap_or_default()).into_owned();
-                    return Err(TOOL.fail(program::failure_status(errno), format!("{name}: {errno}")));
+                    let name = String::from_utf8_lossy(
+                        words.first().map(Vec::as_slice).unwrap_or_default(),
+                    )
+                    .into_owned();
+                    return Err(
+                        TOOL.fail(program::failure_status(errno), format!("{name}: {errno}"))
+                    );
                 }
                 Ok(pid) => break pid,
             }
@@ -165,10 +187,20 @@ impl Runner {
 
     /// Shows a command; whether it is to be run.
     fn show(&self, words: &[Vec<u8>]) -> Result<bool, Stop> {
-        let text = words.iter().map(|word| quote_for_shell(word)).collect::<Vec<_>>().join(" ");
-        let end = if self.terminal.is_some() { "?..." } else { "\n" };
+        let text = words
+            .iter()
+            .map(|word| quote_for_shell(word))
+            .collect::<Vec<_>>()
+            .join(" ");
+        let end = if self.terminal.is_some() {
+            "?..."
+        } else {
+            "\n"
+        };
         let _unwritable = Fd::STDERR.write_all(format!("{text}{end}").as_bytes());
-        let Some(terminal) = self.terminal else { return Ok(true) };
+        let Some(terminal) = self.terminal else {
+            return Ok(true);
+        };
         let mut answer = Vec::new();
         let mut byte = [0];
         loop {
@@ -187,15 +219,25 @@ impl Runner {
         let waited = loop {
             match process::wait(-1, Wait::BLOCK) {
                 Err(Errno::EINTR) => {}
-                Err(errno) => return Err(TOOL.fail(1, format!("error waiting for child process: {errno}"))),
+                Err(errno) => {
+                    return Err(TOOL.fail(1, format!("error waiting for child process: {errno}")));
+                }
                 Ok(waited) => break waited,
             }
         };
         let Some(waited) = waited else { return Ok(()) };
         // A child of whoever was this process before exec is none of ours.
-        let Some(place) = self.running.iter_mut().find(|place| **place == Some(waited.pid)) else { return Ok(()) };
+        let Some(place) = self
+            .running
+            .iter_mut()
+            .find(|place| **place == Some(waited.pid))
+        else {
+            return Ok(());
+        };
         *place = None;
-        let name = String::from_utf8_lossy(self.command.first().map(Vec::as_slice).unwrap_or_default()).into_owned();
+        let name =
+            String::from_utf8_lossy(self.command.first().map(Vec::as_slice).unwrap_or_default())
+                .into_owned();
         match waited.status {
             WaitStatus::Exited(0) | WaitStatus::Continued => Ok(()),
             WaitStatus::Exited(255) => {
@@ -205,12 +247,14 @@ impl Runner {
                 self.status = 123;
                 Ok(())
             }
-            WaitStatus::Signaled(signal) => {
-                Err(TOOL.fail(125, format!("{name}: terminated by signal {}", signal.number())))
-            }
-            WaitStatus::Stopped(signal) => {
-                Err(TOOL.fail(125, format!("{name}: stopped by signal {}", signal.number())))
-            }
+            WaitStatus::Signaled(signal) => Err(TOOL.fail(
+                125,
+                format!("{name}: terminated by signal {}", signal.number()),
+            )),
+            WaitStatus::Stopped(signal) => Err(TOOL.fail(
+                125,
+                format!("{name}: stopped by signal {}", signal.number()),
+            )),
         }
     }
 

@@ -41,9 +41,15 @@ struct Reader<'a> {
 impl Regex {
     /// Reads a pattern; `None` when it is wrong.
     pub(super) fn new(text: &str, ignore_case: bool) -> Option<Self> {
-        let mut reader = Reader { rest: text.chars().peekable(), depth: 0 };
+        let mut reader = Reader {
+            rest: text.chars().peekable(),
+            depth: 0,
+        };
         let alternatives = reader.alternatives()?;
-        reader.rest.next().is_none().then_some(Self { alternatives, ignore_case })
+        reader.rest.next().is_none().then_some(Self {
+            alternatives,
+            ignore_case,
+        })
     }
 
     /// Where it matches anywhere in the text: whether, and whether all of it.
@@ -67,7 +73,11 @@ impl Regex {
     }
 
     fn fold(&self, character: char) -> char {
-        if self.ignore_case { character.to_ascii_lowercase() } else { character }
+        if self.ignore_case {
+            character.to_ascii_lowercase()
+        } else {
+            character
+        }
     }
 
     /// Matches the pieces from `at` on; `then` takes each place where they can end, and returns whether to stop.
@@ -79,11 +89,19 @@ impl Regex {
         steps: &mut usize,
         then: &mut dyn FnMut(usize) -> bool,
     ) -> bool {
-        let Some((piece, rest)) = pieces.split_first() else { return then(at) };
+        let Some((piece, rest)) = pieces.split_first() else {
+            return then(at);
+        };
         if !matches!(piece.atom, Atom::Group(_)) {
-            return self.places(piece, text, at, steps).into_iter().rev().any(|end| self.sequence(rest, text, end, steps, then));
+            return self
+                .places(piece, text, at, steps)
+                .into_iter()
+                .rev()
+                .any(|end| self.sequence(rest, text, end, steps, then));
         }
-        self.repeat(piece, 0, text, at, steps, &mut |end, steps| self.sequence(rest, text, end, steps, then))
+        self.repeat(piece, 0, text, at, steps, &mut |end, steps| {
+            self.sequence(rest, text, end, steps, then)
+        })
     }
 
     /// Where a piece that is no group can end, the longest last: without recursion, for texts can be long.
@@ -94,7 +112,9 @@ impl Regex {
             *steps -= 1;
             let mut ends = Vec::new();
             self.atom(&piece.atom, text, place, steps, &mut ends);
-            let Some(end) = ends.first().copied() else { break };
+            let Some(end) = ends.first().copied() else {
+                break;
+            };
             count += 1;
             if end == place {
                 // What takes nothing can be repeated as often as it has to be.
@@ -129,7 +149,9 @@ impl Regex {
             self.atom(&piece.atom, text, at, steps, &mut ends);
             for end in ends {
                 // An empty match repeated is the same match.
-                if (end > at || count < piece.least) && self.repeat(piece, count + 1, text, end, steps, then) {
+                if (end > at || count < piece.least)
+                    && self.repeat(piece, count + 1, text, end, steps, then)
+                {
                     return true;
                 }
             }
@@ -138,7 +160,14 @@ impl Regex {
     }
 
     /// All places where the atom can end.
-    fn atom(&self, atom: &Atom, text: &[char], at: usize, steps: &mut usize, ends: &mut Vec<usize>) {
+    fn atom(
+        &self,
+        atom: &Atom,
+        text: &[char],
+        at: usize,
+        steps: &mut usize,
+        ends: &mut Vec<usize>,
+    ) {
         let next = text.get(at).copied();
         let matched = match (atom, next) {
             (Atom::Start, _) => {
@@ -182,7 +211,12 @@ impl Reader<'_> {
         let mut alternatives = Vec::new();
         loop {
             let mut pieces = Vec::new();
-            while let Some(next) = self.rest.peek().copied().filter(|next| *next != '|' && (*next != ')' || self.depth == 0)) {
+            while let Some(next) = self
+                .rest
+                .peek()
+                .copied()
+                .filter(|next| *next != '|' && (*next != ')' || self.depth == 0))
+            {
                 self.rest.next();
                 let atom = self.atom(next)?;
                 let (least, most) = self.repeats()?;
@@ -314,7 +348,10 @@ mod tests {
         }
         assert!(Regex::new("BASH", true).is_some_and(|regex| regex.matches("bash", true)));
         for wrong in ["(", "[a", "*a", "a{2", "a{3,2}", "a)b(", "\\"] {
-            assert!(Regex::new(wrong, false).is_none() || wrong == "a)b(", "{wrong}");
+            assert!(
+                Regex::new(wrong, false).is_none() || wrong == "a)b(",
+                "{wrong}"
+            );
         }
     }
 
