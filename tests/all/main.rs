@@ -8,6 +8,7 @@ mod image;
 mod library;
 mod limits;
 mod process;
+mod tools;
 
 #[test]
 fn every_file_of_this_folder_is_a_module() {
