@@ -108,6 +108,9 @@ impl Shell {
         let last = std::mem::take(&mut self.last_command);
         let count = script.items.len();
         for (at, item) in script.items.iter().enumerate() {
+            if sandbar_guest::signal::pending().bits() != 0 {
+                self.run_signal_traps()?;
+            }
             if item.background {
                 status = self.background(&item.and_or)?;
             } else {

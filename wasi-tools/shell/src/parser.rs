@@ -367,6 +367,14 @@ impl Parser {
         self.buf.get(self.pos).copied()
     }
 
+    /// The byte after a backslash, which is no start of a line continuation whatever follows it.
+    fn escaped(&mut self) -> Option<u8> {
+        if self.pos >= self.buf.len() && !self.fill() {
+            return None;
+        }
+        self.buf.get(self.pos).copied()
+    }
+
     /// Removes backslashes before newlines from the next few bytes, as far as no quote stands before them.
     fn join_lines(&mut self) {
         // As far as any look ahead goes, and one more.

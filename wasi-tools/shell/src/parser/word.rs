@@ -409,7 +409,7 @@ impl Parser {
 
     fn backslash(&mut self, pieces: &mut Pieces, dq: bool) {
         self.pos += 1;
-        match self.peek() {
+        match self.escaped() {
             None => pieces.lit(b'\\'),
             Some(b'\n') => {
                 self.bump();
@@ -489,7 +489,7 @@ impl Parser {
                 }
                 b'\\' => {
                     self.pos += 1;
-                    match self.peek() {
+                    match self.escaped() {
                         Some(b'\n') => {
                             self.bump();
                         }
