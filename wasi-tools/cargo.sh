@@ -14,7 +14,14 @@ esac
 command=$1
 shift
 case $command in
-build | check | clippy | rustc | doc)
+clippy)
+    set -- --manifest-path "$here/Cargo.toml" $GUEST_CARGO_FLAGS "$@"
+    if [ -n "${GUEST_CLIPPY:-}" ]; then
+        CARGO=$GUEST_CARGO exec "$GUEST_CLIPPY" clippy "$@"
+    fi
+    exec "$GUEST_CARGO" clippy "$@"
+    ;;
+build | check | rustc | doc)
     # shellcheck disable=SC2086 # a list of words
     exec "$GUEST_CARGO" "$command" --manifest-path "$here/Cargo.toml" $GUEST_CARGO_FLAGS "$@"
     ;;

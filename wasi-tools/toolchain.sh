@@ -12,7 +12,7 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=$root/out/toolchain
 env_file=$out/env.sh
-version=6 # raise it when this script writes something else, so that old results are made again
+version=7 # raise it when this script writes something else, so that old results are made again
 target=wasm32-wasip1
 llvm=19
 debian_packages="rustc-web cargo-web rust-web-src rust-web-clippy lld-22 clang-$llvm llvm-$llvm libclang-rt-$llvm-dev-wasm32"
@@ -156,6 +156,8 @@ write_env() {
         if [ -n "$3" ]; then
             # The distribution's compiler is a stable one; building its library needs an unstable flag.
             printf 'export RUSTC="%s" RUSTDOC="%s" RUSTC_BOOTSTRAP=1\n' "$3" "$(dirname "$3")/rustdoc"
+            # Named, because cargo would take rustup's, which belongs to another compiler.
+            printf 'export GUEST_CLIPPY="%s"\n' "$(dirname "$3")/cargo-clippy"
         fi
         # Panic messages name source files: the same names on every machine, so that the same sources give the same bytes.
         remap="--remap-path-prefix=${CARGO_HOME:-${HOME:-/root}/.cargo}/registry/src=crates --remap-path-prefix=$root=sandbar"

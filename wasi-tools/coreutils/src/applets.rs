@@ -24,6 +24,7 @@ mod mkdir;
 mod mkfifo;
 mod mktemp;
 mod mode;
+mod mv;
 mod nice;
 mod nohup;
 mod pgrep;
@@ -82,6 +83,7 @@ pub const APPLETS: &[Applet] = &[
     ("mkdir", mkdir::main),
     ("mkfifo", mkfifo::main),
     ("mktemp", mktemp::main),
+    ("mv", mv::main),
     ("nice", nice::main),
     ("nohup", nohup::main),
     ("nproc", uname::nproc),

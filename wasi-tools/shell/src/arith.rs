@@ -373,7 +373,11 @@ impl<'a> ArithParser<'a> {
             if !self.take(b")") {
                 return self.fail("missing `)'");
             }
-            return Ok(inner);
+            // In parentheses a variable is a value: `(a)++` is no increment.
+            return Ok(match inner {
+                Expr::Variable(_) | Expr::Element(..) => Expr::Unary(Unary::Plus, Box::new(inner)),
+                other => other,
+            });
         }
         let start = self.at;
         self.last = start;

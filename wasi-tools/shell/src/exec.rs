@@ -31,7 +31,8 @@ impl Shell {
                     if self.on(opt::NOEXEC) && !self.interactive {
                         continue;
                     }
-                    if top && self.command_string && self.state_out.is_none() {
+                    if top && (self.command_string || self.handed_over) && self.state_out.is_none()
+                    {
                         self.last_command = parser.at_end();
                     }
                     match self.list(&script) {
@@ -117,6 +118,12 @@ impl Shell {
                 status = self.and_or(&item.and_or)?;
             }
             self.st.status = status;
+            if sandbar_guest::signal::pending().bits() != 0 {
+                self.run_signal_traps()?;
+            }
+            if self.on(opt::NOEXEC) && !self.interactive {
+                break;
+            }
         }
         Ok(status)
     }
@@ -703,7 +710,9 @@ impl Shell {
             self.st.line = 1;
         }
         self.trapping += 1;
+        let outer = self.trap_status.replace(status);
         let result = self.eval_text(&text, Some("trap"));
+        self.trap_status = outer;
         self.trapping -= 1;
         self.st.line = line;
         if let Err(Flow::Exit(code)) = result {
@@ -750,7 +759,10 @@ impl Shell {
             return status;
         };
         self.guarded = 0;
-        match self.eval_text(&text, Some("exit trap")) {
+        let outer = self.trap_status.replace(status);
+        let result = self.eval_text(&text, Some("exit trap"));
+        self.trap_status = outer;
+        match result {
             Err(Flow::Exit(code)) => code,
             _ => status,
         }

@@ -73,6 +73,7 @@ fn subshell(shell: &mut Shell, number: &[u8]) -> i32 {
         return 1;
     };
     drop(state);
+    shell.handed_over = true;
     shell.apply_signals();
     let mut parser = Parser::new(Box::new(TextInput::new(text)), shell.parse_context(), 1);
     let result = shell.run_parser(&mut parser, true);

@@ -79,6 +79,10 @@ pub(crate) struct Parser {
     pub(crate) context: Context,
     buf: Bytes,
     pos: usize,
+    /// A line of the buffer ends in a backslash: it may be continued.
+    continued: bool,
+    /// Text is being read in which a backslash before a newline means nothing.
+    raw: bool,
     /// Line number at `pos`, from 1.
     line: u32,
     depth: u32,
@@ -132,6 +136,8 @@ impl Parser {
             input,
             buf: Bytes::new(),
             pos: 0,
+            continued: false,
+            raw: false,
             line,
             depth: 0,
             pending: Vec::new(),
@@ -153,6 +159,7 @@ impl Parser {
     pub(crate) fn next_command(&mut self) -> Parsed<Option<Script>> {
         self.buf.drain(..self.pos);
         self.pos = 0;
+        self.continued = self.buf.windows(2).any(|pair| pair == b"\\\n");
         self.aliases.clear();
         self.alias_next = usize::MAX;
         self.depth = 0;
@@ -340,6 +347,7 @@ impl Parser {
     fn fill(&mut self) -> bool {
         let before = self.buf.len();
         let more = self.input.line(&mut self.buf);
+        self.continued |= self.buf.ends_with(b"\\\n");
         if more && self.context.verbose {
             let _unreported = sys::write_all(2, &self.buf[before..]);
         }
@@ -350,7 +358,58 @@ impl Parser {
         if self.pos >= self.buf.len() && !self.fill() {
             return None;
         }
+        if self.continued && !self.raw {
+            self.join_lines();
+            if self.pos >= self.buf.len() && !self.fill() {
+                return None;
+            }
+        }
         self.buf.get(self.pos).copied()
+    }
+
+    /// The byte after a backslash, which is no start of a line continuation whatever follows it.
+    fn escaped(&mut self) -> Option<u8> {
+        if self.pos >= self.buf.len() && !self.fill() {
+            return None;
+        }
+        self.buf.get(self.pos).copied()
+    }
+
+    /// Removes backslashes before newlines from the next few bytes, as far as no quote stands before them.
+    fn join_lines(&mut self) {
+        // As far as any look ahead goes, and one more.
+        const WINDOW: usize = 10;
+        let mut at = self.pos;
+        while at < self.pos + WINDOW {
+            match self.buf.get(at) {
+                Some(b'\\') if self.buf.get(at + 1) == Some(&b'\n') => self.join_at(at),
+                Some(b'\\') => at += 2,
+                None | Some(b'\'' | b'#' | b'`' | b'\n') => return,
+                Some(_) => at += 1,
+            }
+        }
+    }
+
+    /// Removes the backslash and the newline at `at` and reads on.
+    fn join_at(&mut self, at: usize) {
+        self.buf.drain(at..at + 2);
+        self.line += 1;
+        if at >= self.buf.len() {
+            self.fill();
+        }
+    }
+
+    /// The end of the name that starts at `end`; it may be continued on the next line.
+    fn name_end(&mut self, mut end: usize) -> usize {
+        loop {
+            while self.buf.get(end).is_some_and(|&b| is_name_byte(b)) {
+                end += 1;
+            }
+            if !(self.continued && self.buf[end..].starts_with(b"\\\n")) {
+                return end;
+            }
+            self.join_at(end);
+        }
     }
 
     /// Looks ahead in the current line only.
@@ -378,6 +437,7 @@ impl Parser {
                     self.line += 1;
                 }
                 Some(b'#') => {
+                    // A backslash does not continue a comment.
                     while self.peek_at(0).is_some_and(|b| b != b'\n') {
                         self.pos += 1;
                     }

@@ -173,6 +173,8 @@ pub(crate) struct Shell {
     /// `bash -c`: messages about syntax say so.
     pub(crate) command_string: bool,
     pub(crate) reads_stdin: bool,
+    /// This process is a subshell of another one.
+    pub(crate) handed_over: bool,
     /// What builtins have printed and not yet written.
     pub(crate) out: Bytes,
     pub(crate) captures: Vec<Capture>,
@@ -190,6 +192,8 @@ pub(crate) struct Shell {
     pub(crate) saved_fds: Vec<crate::redirect::Saved>,
     /// A trap's command is running.
     pub(crate) trapping: u32,
+    /// `$?` when the running trap began.
+    pub(crate) trap_status: Option<i32>,
     /// Text of the command that runs, for `$BASH_COMMAND`.
     pub(crate) command_text: Bytes,
     /// The builtin that runs, for messages.
@@ -259,6 +263,7 @@ impl Shell {
             interactive: false,
             command_string: false,
             reads_stdin: false,
+            handed_over: false,
             out: Bytes::new(),
             captures: Vec::new(),
             sinks: Vec::new(),
@@ -269,6 +274,7 @@ impl Shell {
             substituted: None,
             saved_fds: Vec::new(),
             trapping: 0,
+            trap_status: None,
             command_text: Bytes::new(),
             builtin: None,
             started: sandbar_guest::time::monotonic(),

@@ -660,12 +660,12 @@ impl Shell {
 
     /// Whether the shell has nothing left to do and may be replaced by the program.
     fn may_become(&self, args: &[Bytes]) -> bool {
-        self.st.traps.is_empty()
+        (self.st.traps.is_empty() || self.st.traps_shown_only)
             && self.captures.is_empty()
             && self.saved_fds.is_empty()
             && self.subshell_saves.is_empty()
             && self.process_fds.is_empty()
-            && self.st.subshell == 0
+            && (self.st.subshell == 0 || self.handed_over)
             && !self.on(opt::MONITOR)
             && self.jobs.is_empty()
             && !args.is_empty()

@@ -343,7 +343,12 @@ impl Vars {
                 value: old.value.clone(),
                 attrs: old.attrs & !attr::NAMEREF,
             },
-            _ => Var::default(),
+            // An exported name stays exported.
+            Some(old) => Var {
+                value: Value::Unset,
+                attrs: old.attrs & attr::EXPORT,
+            },
+            None => Var::default(),
         };
         let key: Rc<[u8]> = name.into();
         // A later temporary scope hides the same name: what it hides is the local's predecessor.

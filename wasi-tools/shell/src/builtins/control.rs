@@ -33,7 +33,10 @@ fn loop_count(shell: &mut Shell, args: &[Bytes]) -> Result<u32, Exec> {
 
 pub(super) fn break_(shell: &mut Shell, args: &[Bytes]) -> Exec {
     match loop_count(shell, args) {
-        Ok(count) => Err(Flow::Break(count)),
+        Ok(count) => {
+            shell.st.status = 0;
+            Err(Flow::Break(count))
+        }
         Err(Err(Flow::Break(_))) => Err(Flow::Break(shell.loops)),
         Err(result) => result,
     }
@@ -41,7 +44,10 @@ pub(super) fn break_(shell: &mut Shell, args: &[Bytes]) -> Exec {
 
 pub(super) fn continue_(shell: &mut Shell, args: &[Bytes]) -> Exec {
     match loop_count(shell, args) {
-        Ok(count) => Err(Flow::Continue(count)),
+        Ok(count) => {
+            shell.st.status = 0;
+            Err(Flow::Continue(count))
+        }
         Err(Err(Flow::Break(_))) => Err(Flow::Break(shell.loops)),
         Err(result) => result,
     }
@@ -54,7 +60,8 @@ fn status_arg(shell: &mut Shell, args: &[Bytes]) -> Result<i32, i32> {
         &args[1..]
     };
     match operands {
-        [] => Ok(shell.st.status),
+        // In a trap it is the status from before the trap.
+        [] => Ok(shell.trap_status.unwrap_or(shell.st.status)),
         [text, rest @ ..] => {
             let Some(number) = shell.numeric_arg(text) else {
                 return Err(2);

@@ -284,6 +284,7 @@ fn wait_next(shell: &mut Shell, operands: &[Bytes]) -> Waited {
 }
 
 pub(super) fn kill(shell: &mut Shell, args: &[Bytes]) -> Exec {
+    shell.reap();
     let mut signal = Some(Signal::TERM);
     let mut next = 1;
     let bad = |shell: &mut Shell, text: &[u8]| {

@@ -51,10 +51,7 @@ impl Parser {
                 self.braced_parameter(dq)?
             }
             Some(b) if is_name_start(b) => {
-                let mut end = start + 1;
-                while self.buf.get(end).is_some_and(|&b| is_name_byte(b)) {
-                    end += 1;
-                }
+                let end = self.name_end(start + 1);
                 self.pos = end;
                 self.own_process |= &self.buf[start + 1..end] == b"BASHPID";
                 self.plain_parameter(
@@ -96,6 +93,13 @@ impl Parser {
     }
 
     fn ansi_quoted(&mut self, line: u32) -> Parsed<Bytes> {
+        let raw = std::mem::replace(&mut self.raw, true);
+        let text = self.ansi_text(line);
+        self.raw = raw;
+        text
+    }
+
+    fn ansi_text(&mut self, line: u32) -> Parsed<Bytes> {
         let mut text = Bytes::new();
         loop {
             match self.bump() {
@@ -140,6 +144,13 @@ impl Parser {
 
     /// `` `…` ``: the text is unescaped here and parsed when it runs.
     pub(super) fn backquoted(&mut self, dq: bool) -> Parsed<Part> {
+        let raw = std::mem::replace(&mut self.raw, true);
+        let part = self.backquoted_text(dq);
+        self.raw = raw;
+        part
+    }
+
+    fn backquoted_text(&mut self, dq: bool) -> Parsed<Part> {
         let line = self.line;
         self.pos += 1;
         let mut text = Bytes::new();
@@ -289,9 +300,7 @@ impl Parser {
         let b = self.peek()?;
         let start = self.pos;
         if is_name_start(b) {
-            while self.peek_at(0).is_some_and(is_name_byte) {
-                self.pos += 1;
-            }
+            self.pos = self.name_end(start);
             self.own_process |= &self.buf[start..self.pos] == b"BASHPID";
             return Some(ParamName::Variable(self.buf[start..self.pos].to_vec()));
         }

@@ -104,6 +104,16 @@ impl Parser {
 
     /// Reads the bodies of the here-documents whose operators stood on the line before.
     pub(super) fn read_heredocs(&mut self) -> Parsed<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let raw = std::mem::replace(&mut self.raw, true);
+        let result = self.read_bodies();
+        self.raw = raw;
+        result
+    }
+
+    fn read_bodies(&mut self) -> Parsed<()> {
         for doc in std::mem::take(&mut self.pending) {
             let first_line = self.line;
             let mut text = Bytes::new();
@@ -170,6 +180,7 @@ impl Parser {
                 .take_while(|&&b| b == b'\\')
                 .count();
             if join && slashes % 2 == 1 {
+                line.truncate(line.len() - 2);
                 continue;
             }
             return Some(line);

@@ -156,9 +156,7 @@ impl Parser {
         if !self.buf.get(at).is_some_and(|&b| is_name_start(b)) {
             return Ok(None);
         }
-        while self.buf.get(at).is_some_and(|&b| is_name_byte(b)) {
-            at += 1;
-        }
+        at = self.name_end(at);
         let name_end = at;
         let mut index = None;
         if self.buf.get(at) == Some(&b'[') {
@@ -411,7 +409,7 @@ impl Parser {
 
     fn backslash(&mut self, pieces: &mut Pieces, dq: bool) {
         self.pos += 1;
-        match self.peek() {
+        match self.escaped() {
             None => pieces.lit(b'\\'),
             Some(b'\n') => {
                 self.bump();
@@ -454,6 +452,13 @@ impl Parser {
 
     /// From after `'` to after the closing one.
     pub(super) fn single_quoted(&mut self) -> Parsed<Bytes> {
+        let raw = std::mem::replace(&mut self.raw, true);
+        let text = self.single_text();
+        self.raw = raw;
+        text
+    }
+
+    fn single_text(&mut self) -> Parsed<Bytes> {
         let line = self.line;
         let mut text = Bytes::new();
         loop {
@@ -484,7 +489,7 @@ impl Parser {
                 }
                 b'\\' => {
                     self.pos += 1;
-                    match self.peek() {
+                    match self.escaped() {
                         Some(b'\n') => {
                             self.bump();
                         }

@@ -3,7 +3,7 @@
 use sandbar_guest::{Errno, Fd, fd, fd::Whence, file, process};
 
 use super::{Follow, Request, Source, TOOL, heading, last};
-use crate::applets::cli::Output;
+use crate::applets::{cli::Output, proc};
 
 /// A file that is followed.
 struct Followed {
@@ -37,9 +37,7 @@ pub(super) fn follow(
         return !only_pipes;
     }
     loop {
-        let ended = request
-            .pid
-            .is_some_and(|pid| process::kill(pid, None) == Err(Errno::ESRCH));
+        let ended = request.pid.is_some_and(has_ended);
         for (index, file) in files
             .iter_mut()
             .enumerate()
@@ -60,6 +58,12 @@ pub(super) fn follow(
         }
         let _interrupted = fd::poll(&mut [], Some(request.interval));
     }
+}
+
+/// Whether a process has ended, waited for by its parent or not.
+fn has_ended(pid: i32) -> bool {
+    process::kill(pid, None) == Err(Errno::ESRCH)
+        || proc::one(pid).is_some_and(|process| process.state == 'Z')
 }
 
 impl Followed {
