@@ -117,7 +117,22 @@ struct State {
     env: Arc<[Vec<u8>]>,
     exe: Arc<[u8]>,
     limits: ResourceLimits,
-    alarm: Option<std::time::Instant>,
+    alarm: Option<Alarm>,
+}
+
+/// An alarm that is set.
+struct Alarm {
+    at: std::time::Instant,
+    /// Gives the timer up when it is dropped; outside of locks.
+    timer: Option<Box<dyn Send>>,
+}
+
+impl std::fmt::Debug for Alarm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Alarm")
+            .field("at", &self.at)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A process.
@@ -336,7 +351,7 @@ impl Process {
 
     /// Ends the process: once, whoever comes first. Closes its descriptors, gives its children to init, tells the parent.
     pub fn finish(&self, status: ExitStatus) {
-        {
+        let alarm = {
             let mut state = self.state.lock();
             if matches!(state.run, RunState::Zombie(_)) {
                 return;
@@ -345,9 +360,10 @@ impl Process {
             state.change_reported = false;
             // Under the lock: whoever sees that it has ended must not find it among the job's live ones.
             self.job.process_ended();
-        }
+            state.alarm.take()
+        };
         let closed = self.fds.lock().close_all();
-        drop(closed);
+        drop((closed, alarm));
         self.release_all_record_locks();
         self.set_memory_bytes(0);
         if let Some(table) = self.table.upgrade() {

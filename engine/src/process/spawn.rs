@@ -64,8 +64,9 @@ pub trait Loader: Send + Sync + std::fmt::Debug {
     /// Has the executor drive a process with [`Process::poll`] until it is ready.
     fn schedule(&self, process: Arc<Process>);
 
-    /// Sends `SIGALRM` to a process at a time, unless its alarm was changed by then.
-    fn alarm(&self, process: &Arc<Process>, at: std::time::Instant);
+    /// Calls [`Process::alarm_due`] at a time. Dropping what it returns gives that up, and whatever it takes: a guest may set its alarm
+    /// as often as it likes.
+    fn alarm(&self, process: &Arc<Process>, at: std::time::Instant) -> Box<dyn Send>;
 }
 
 /// Which descriptors a new process gets.

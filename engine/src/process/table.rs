@@ -16,7 +16,7 @@ use super::lock::{LockTable, RecordFlag};
 use super::signal::{Delivery, Signal, SignalState};
 use super::spawn::{HostCommand, Loader, Search, SpawnRequest};
 use super::task::Task;
-use super::{INIT_PID, Process, RunState, State};
+use super::{Alarm, INIT_PID, Process, RunState, State};
 use crate::errno::{Errno, SysResult};
 use crate::vfs::{Charge, Namespace, Place, ProcessSummary, ProcessView, Quota};
 
@@ -643,13 +643,25 @@ impl Process {
     /// # Errors
     /// `NoProcess` once the sandbox is gone.
     pub fn set_alarm(self: &Arc<Self>, ns: u64) -> SysResult<u64> {
+        let table = self.table()?;
         let now = Instant::now();
         let at = (ns > 0).then(|| now + std::time::Duration::from_nanos(ns));
-        let before = std::mem::replace(&mut self.state.lock().alarm, at);
+        // It is set before its timer runs: one that is due at once must find it.
+        let new = at.map(|at| Alarm { at, timer: None });
+        let before = std::mem::replace(&mut self.state.lock().alarm, new);
         if let Some(at) = at {
-            self.table()?.loader.alarm(self, at);
+            let timer = table.loader.alarm(self, at);
+            let mut state = self.state.lock();
+            if let Some(alarm) = state.alarm.as_mut().filter(|alarm| alarm.at == at) {
+                alarm.timer = Some(timer);
+            } else {
+                drop(state);
+                drop(timer);
+            }
         }
-        let left = before.map_or(0, |before| before.saturating_duration_since(now).as_nanos());
+        let left = before.map_or(0, |before| {
+            before.at.saturating_duration_since(now).as_nanos()
+        });
         Ok(u64::try_from(left).unwrap_or(u64::MAX))
     }
 
@@ -657,13 +669,14 @@ impl Process {
     pub fn alarm_due(&self, at: Instant) {
         let due = {
             let mut state = self.state.lock();
-            let due = state.alarm == Some(at);
-            if due {
-                state.alarm = None;
+            if state.alarm.as_ref().is_some_and(|alarm| alarm.at == at) {
+                state.alarm.take()
+            } else {
+                None
             }
-            due
         };
-        if due {
+        if due.is_some() {
+            drop(due);
             self.signal(Signal::ALRM);
         }
     }

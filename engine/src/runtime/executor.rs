@@ -196,14 +196,14 @@ impl Loader for Scheduler {
         }));
     }
 
-    fn alarm(&self, process: &Arc<Process>, at: Instant) {
+    fn alarm(&self, process: &Arc<Process>, at: Instant) -> Box<dyn Send> {
         let process: Weak<Process> = Arc::downgrade(process);
         let due = move || {
             if let Some(process) = process.upgrade() {
                 process.alarm_due(at);
             }
         };
-        self.0.timer.at(at, due).detach();
+        Box::new(self.0.timer.at(at, due))
     }
 }
 

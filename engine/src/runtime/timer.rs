@@ -46,13 +46,6 @@ impl std::fmt::Debug for TimerToken {
     }
 }
 
-impl TimerToken {
-    /// Lets the action happen although nobody holds the token any more.
-    pub(super) fn detach(mut self) {
-        self.shared = Weak::new();
-    }
-}
-
 impl Drop for TimerToken {
     fn drop(&mut self) {
         if let Some(shared) = self.shared.upgrade() {

@@ -83,10 +83,10 @@ fn strings(
     let mut pairs = memory.pairs(list, count)?;
     let mut strings = Vec::new();
     while let Some((at, len)) = pairs.next(memory)? {
-        // As Linux counts: the string, its NUL, and a pointer to it.
+        // As Linux counts: the string, its NUL, and a pointer of 8 bytes to it.
         let cost = usize::try_from(len).map_err(|_| Errno::TooBig)?;
         *budget = cost
-            .checked_add(5)
+            .checked_add(9)
             .and_then(|cost| budget.checked_sub(cost))
             .ok_or(Errno::TooBig)?;
         let bytes = memory.bytes(at, len)?;

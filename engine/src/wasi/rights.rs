@@ -126,8 +126,12 @@ impl PlainDescriptors {
         let mut this = Self::default();
         for (name, place) in places {
             let description = Description::new(Object::Directory(place), AccessMode::Read);
-            let fd = process.insert_fd(description, 3, false)?;
-            this.preopens.insert(fd, name);
+            match process.insert_fd(description, 3, false) {
+                Ok(fd) => drop(this.preopens.insert(fd, name)),
+                // With few descriptors a program has to do with the first ones, which are the important.
+                Err(Errno::ProcessFiles) if !this.preopens.is_empty() => break,
+                Err(error) => return Err(error),
+            }
         }
         Ok(this)
     }

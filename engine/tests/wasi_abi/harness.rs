@@ -99,14 +99,24 @@ impl Loader for TestLoader {
         tokio::spawn(std::future::poll_fn(move |context| process.poll(context)));
     }
 
-    fn alarm(&self, process: &Arc<Process>, at: Instant) {
+    fn alarm(&self, process: &Arc<Process>, at: Instant) -> Box<dyn Send> {
         let process = Arc::downgrade(process);
-        tokio::spawn(async move {
+        let timer = tokio::spawn(async move {
             tokio::time::sleep_until(at.into()).await;
             if let Some(process) = process.upgrade() {
                 process.alarm_due(at);
             }
         });
+        Box::new(Timer(timer))
+    }
+}
+
+/// Ends its task when it is dropped.
+struct Timer(tokio::task::JoinHandle<()>);
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

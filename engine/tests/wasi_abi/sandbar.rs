@@ -515,6 +515,25 @@ async fn an_alarm_ends_a_wait() {
     assert_eq!(guest.u32(at), 1 << 13);
 }
 
+/// A loop of `alarm` must not fill the host with timers: each replaces, and so gives up, the former.
+#[tokio::test]
+async fn alarms_that_are_replaced_leave_nothing() {
+    let (_kernel, mut guest) = aware();
+    for ns in [1_u64 << 50, 1 << 51, 1 << 49, 0, 1 << 52] {
+        assert_eq!(guest.sb("sig_alarm", &args![ns, 0]).await, 0);
+    }
+    tokio::task::yield_now().await;
+    let tasks = || {
+        tokio::runtime::Handle::current()
+            .metrics()
+            .num_alive_tasks()
+    };
+    let with_one = tasks();
+    assert_eq!(guest.sb("sig_alarm", &args![0_u64, 0]).await, 0);
+    tokio::task::yield_now().await;
+    assert_eq!(tasks(), with_one - 1);
+}
+
 #[tokio::test]
 async fn descriptors_are_duplicated() {
     let (_kernel, mut guest) = aware();
