@@ -39,7 +39,7 @@ fn cli(criterion: &mut Criterion) {
 
     let mut twin = Twin::alone(|| run_true(&binary, &warm));
     group.bench_function("warm", |bencher| {
-        bencher.iter_custom(|count| twin.sample(count))
+        bencher.iter_custom(|count| twin.sample(count));
     });
     let mut figure = twin.micros("`sandbar run -- true`, warm caches", SAMPLES, Bar::None);
     (figure.value, figure.unit, figure.bar) = (figure.value / 1000.0, "ms", Bar::AtMost(15.0));
@@ -51,7 +51,7 @@ fn cli(criterion: &mut Criterion) {
         run_true(&binary, &dir.path().join(format!("empty-{number}")));
     });
     group.bench_function("empty cache", |bencher| {
-        bencher.iter_custom(|count| twin.sample(count))
+        bencher.iter_custom(|count| twin.sample(count));
     });
     let mut figure = twin.micros("`sandbar run -- true`, empty cache", SAMPLES, Bar::None);
     (figure.value, figure.unit, figure.bar) = (figure.value / 1e6, "s", Bar::AtMost(3.0));

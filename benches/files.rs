@@ -20,7 +20,7 @@ fn text() -> String {
         number = number
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        writeln!(text, "{:016x} line {line:07}", number).expect("a string grows");
+        writeln!(text, "{number:016x} line {line:07}").expect("a string grows");
     }
     text
 }
@@ -117,7 +117,7 @@ fn files(criterion: &mut Criterion) {
         }
         let mut twin = Twin::new(|| drop(ours()), || drop(native()));
         group.bench_function(case.name, |bencher| {
-            bencher.iter_custom(|count| twin.sample(count))
+            bencher.iter_custom(|count| twin.sample(count));
         });
         twin.speed_ratio(case.name, SAMPLES, case.bar).record();
     }

@@ -70,7 +70,7 @@ fn pipeline(criterion: &mut Criterion) {
         || assert_eq!(native(), expected),
     );
     criterion.bench_function(name, |bencher| {
-        bencher.iter_custom(|count| twin.sample(count))
+        bencher.iter_custom(|count| twin.sample(count));
     });
     twin.time_ratio(name, SAMPLES, Bar::AtMost(0.8)).record();
 }

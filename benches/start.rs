@@ -115,16 +115,16 @@ fn spawn(criterion: &mut Criterion) {
     };
     let mut twin = Twin::new(|| run_true(&sandbox), native);
     criterion.bench_function(name, |bencher| {
-        bencher.iter_custom(|count| twin.sample(count))
+        bencher.iter_custom(|count| twin.sample(count));
     });
     twin.time_ratio(name, SAMPLES, Bar::AtMost(0.15)).record();
 }
 
 fn two_threads(criterion: &mut Criterion) {
+    const EACH: u32 = 200;
     let sandboxes = [sandbox(), sandbox()];
     sandboxes.iter().for_each(run_true);
     let name = "spawn and wait of `true` by two threads at once";
-    const EACH: u32 = 200;
     let many = |sandbox: &Sandbox| (0..EACH).for_each(|_| run_true(sandbox));
     // Both sides start 2 × EACH processes: the ratio of times is that of rates.
     let both = || {
@@ -137,7 +137,7 @@ fn two_threads(criterion: &mut Criterion) {
     let one = || sandboxes.iter().for_each(many);
     let mut twin = Twin::new(both, one);
     criterion.bench_function(name, |bencher| {
-        bencher.iter_custom(|count| twin.sample(count))
+        bencher.iter_custom(|count| twin.sample(count));
     });
     let mut figure = twin.speed_ratio(name, SAMPLES, Bar::AtLeast(1.6));
     figure.detail = format!(
@@ -167,7 +167,7 @@ fn shell(criterion: &mut Criterion) {
     };
     let mut twin = Twin::new(ours, native);
     criterion.bench_function(name, |bencher| {
-        bencher.iter_custom(|count| twin.sample(count))
+        bencher.iter_custom(|count| twin.sample(count));
     });
     twin.time_ratio(name, SAMPLES, Bar::AtMost(0.35)).record();
 }

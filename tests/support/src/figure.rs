@@ -97,6 +97,9 @@ impl Figure {
 }
 
 /// Says that something is not measured, and why.
+///
+/// # Panics
+/// When the report's directory cannot be written.
 #[expect(clippy::print_stdout, reason = "benches report on standard output")]
 pub fn skip(name: &str, reason: &str) {
     println!("SKIPPED {name}: {reason}");
