@@ -1,6 +1,6 @@
 //! `Bash`, `BashOutput`, `KillShell`.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
 use rmcp::service::PeerRequestOptions;
@@ -284,7 +284,11 @@ async fn a_cancelled_call_ends_its_command() {
         "the shell is free: {:?}",
         after.took
     );
-    assert!(!after.text().contains("while"), "{}", after.text());
+    // A process that is just being run ends at its next tick, which a busy machine delays.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while client.bash("ps -ef").await.text().contains("while") {
+        assert!(Instant::now() < deadline, "the cancelled command still runs");
+    }
     client.stop().await;
 }
 
