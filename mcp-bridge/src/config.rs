@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sandbar::{Engine, MountMode, SandboxBuilder, WORKSPACE};
+use sandbar::{Ceilings, Engine, Limits, MountMode, SandboxBuilder, WORKSPACE};
 
 use crate::error::Failure;
 
@@ -228,8 +228,16 @@ pub(crate) fn state_dir() -> Option<PathBuf> {
 
 /// The engine of this program: default image and cache, this program as the compiler of guests' own modules. No mount reaches
 /// what this program keeps.
-pub(crate) fn engine() -> Result<Engine, Failure> {
-    let mut builder = Engine::builder();
+///
+/// `sandboxes` is how many it holds at a time. Places for processes cost time at start, a millisecond for some hundred, so there are
+/// no more than those can use, up to the engine's own default.
+pub(crate) fn engine(sandboxes: usize) -> Result<Engine, Failure> {
+    let mut ceilings = Ceilings::default();
+    let wanted = Limits::default()
+        .processes
+        .saturating_mul(u32::try_from(sandboxes).unwrap_or(u32::MAX));
+    ceilings.processes = ceilings.processes.min(wanted);
+    let mut builder = Engine::builder().ceilings(ceilings);
     if let Some(dir) = state_dir() {
         builder = builder.protect(dir);
     }

@@ -27,7 +27,10 @@ fn every_expected_command_is_on_the_path_and_says_its_version() {
 fn a_binary_file_survives_pipes_and_names_that_are_no_text() {
     let sandbox = sandbox();
     let bytes: Vec<u8> = (0..=255).cycle().take(100_000).collect();
-    sandbox.files().write(b"\xff\xfe name", &bytes).expect("any bytes are a name");
+    sandbox
+        .files()
+        .write(b"\xff\xfe name", &bytes)
+        .expect("any bytes are a name");
     let script = "f=$(ls); cat \"$f\" | cat | cmp -s - \"$f\" 2>/dev/null; cat < \"$f\" | md5sum; md5sum < \"$f\"";
     let sums = stdout_of(&sandbox, script);
     let mut lines = sums.lines();

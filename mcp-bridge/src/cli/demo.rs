@@ -69,7 +69,7 @@ async fn prepare(printer: Printer) -> Result<(), Failure> {
         Style::Bold,
         "■ get the tools ready (compiled once, then kept)",
     ));
-    config::engine()?
+    config::engine(1)?
         .prepare(|progress| {
             let Progress {
                 done,

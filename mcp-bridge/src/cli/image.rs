@@ -171,7 +171,7 @@ fn inspect(printer: Printer, image: &ToolsImage, as_json: bool) -> Result<(), Fa
 }
 
 fn prepare(printer: Printer, as_json: bool) -> Result<(), Failure> {
-    let engine = config::engine()?;
+    let engine = config::engine(1)?;
     let runtime = super::runtime()?;
     let started = Instant::now();
     let mut failed = Ok(());

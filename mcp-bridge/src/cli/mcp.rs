@@ -55,7 +55,7 @@ impl Mcp {
             directory: self.session.as_deref().map(session_directory).transpose()?,
             ..SessionConfig::default()
         };
-        let session = Session::new(config::engine()?, settings)?;
+        let session = Session::new(config::engine(crate::limits::MAX_INSTANCES)?, settings)?;
         let runtime = super::runtime()?;
         let result = runtime.block_on(stdio::serve(session));
         // A read of standard input that is under way cannot be cancelled; it must not hold up the end.

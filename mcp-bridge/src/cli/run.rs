@@ -80,7 +80,7 @@ impl Run {
 
     pub(super) fn run(self, printer: Printer) -> Result<u8, Failure> {
         config::raise_open_files();
-        let engine = config::engine()?;
+        let engine = config::engine(1)?;
         let mut limits = Limits::default();
         if let Some(memory) = self.memory {
             limits.process_memory_bytes = memory;

@@ -89,7 +89,7 @@ impl Wasm {
             "read `{}`",
             Path::new(module).display()
         )))?;
-        let engine = config::engine()?;
+        let engine = config::engine(1)?;
         let sandbox = self.give_dirs(engine.sandbox()).create()?;
         let files = sandbox.files();
         files.write(MODULE_AT, bytes)?;

@@ -287,7 +287,10 @@ async fn a_cancelled_call_ends_its_command() {
     // A process that is just being run ends at its next tick, which a busy machine delays.
     let deadline = Instant::now() + Duration::from_secs(10);
     while client.bash("ps -ef").await.text().contains("while") {
-        assert!(Instant::now() < deadline, "the cancelled command still runs");
+        assert!(
+            Instant::now() < deadline,
+            "the cancelled command still runs"
+        );
     }
     client.stop().await;
 }
