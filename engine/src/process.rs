@@ -38,7 +38,7 @@ pub use self::io::{Interest, PollEvent};
 pub use self::job::Job;
 pub use self::limits::{Resource, ResourceLimits};
 pub use self::lock::{LockKind, LockRange, RecordLock};
-pub use self::pipe::{PIPE_BUF, PIPE_CAPACITY, PipeReader, PipeWriter, pipe};
+pub use self::pipe::{PIPE_BUF, PIPE_CAPACITY, PipeReader, PipeWriter, pipe, pipe_in};
 pub use self::signal::{DefaultAction, Disposition, Signal, SignalSet, SignalState};
 pub(crate) use self::spawn::HOST_COMMAND_LINE;
 pub use self::spawn::{ARG_MAX, FdPlan, HostCommand, HostProcess, Loader, Program, SpawnRequest};

@@ -13,6 +13,7 @@ use super::Process;
 use super::description::Description;
 use super::pipe::{Pipe, PipeReader, PipeWriter};
 use super::stream::{NamedAs, Readiness, Stream};
+use super::table::MemoryAccount;
 use crate::errno::{Errno, SysResult};
 use crate::vfs::{AccessMode, Inode, Mount};
 
@@ -21,15 +22,15 @@ use crate::vfs::{AccessMode, Inode, Mount};
 pub(super) struct FifoTable(Mutex<HashMap<(u64, u64), Weak<Pipe>>>);
 
 impl FifoTable {
-    fn pipe(&self, key: (u64, u64)) -> Arc<Pipe> {
+    fn pipe(&self, key: (u64, u64), account: &Arc<MemoryAccount>) -> SysResult<Arc<Pipe>> {
         let mut pipes = self.0.lock();
         if let Some(pipe) = pipes.get(&key).and_then(Weak::upgrade) {
-            return pipe;
+            return Ok(pipe);
         }
         pipes.retain(|_, pipe| pipe.strong_count() > 0);
-        let pipe = Pipe::without_ends();
+        let pipe = Pipe::without_ends(account)?;
         pipes.insert(key, Arc::downgrade(&pipe));
-        pipe
+        Ok(pipe)
     }
 }
 
@@ -90,7 +91,8 @@ impl Process {
     /// Opens a named pipe that the namespace has found.
     ///
     /// # Errors
-    /// `NoDeviceOrAddress` for writing without waiting while nobody reads, `Interrupted`, `Io` from a host.
+    /// `NoDeviceOrAddress` for writing without waiting while nobody reads, `Interrupted`, `SystemFiles` when no memory is left for the
+    /// pipe, `Io` from a host.
     pub async fn open_fifo(
         &self,
         inode: &Arc<dyn Inode>,
@@ -99,7 +101,9 @@ impl Process {
         access: AccessMode,
         nonblocking: bool,
     ) -> SysResult<Arc<Description>> {
-        let pipe = self.table()?.fifos().pipe((mount.dev(), inode.ino()?));
+        let table = self.table()?;
+        let key = (mount.dev(), inode.ino()?);
+        let pipe = table.fifos().pipe(key, table.memory_account())?;
         if access == AccessMode::Write && nonblocking && !pipe.has_reader() {
             return Err(Errno::NoDeviceOrAddress);
         }

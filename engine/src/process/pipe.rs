@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::stream::{Readiness, Stream};
+use super::table::MemoryAccount;
 use crate::errno::{Errno, SysResult};
 
 /// Bytes that a pipe holds.
@@ -35,11 +36,41 @@ pub(super) struct Pipe {
     id: u64,
     inner: Mutex<Inner>,
     changed: Arc<Notify>,
+    _charge: Option<Charge>,
+}
+
+/// What a pipe can hold, taken from a sandbox's memory while the pipe is there: a guest can fill as many as it has descriptors.
+#[derive(Debug)]
+struct Charge(Arc<MemoryAccount>);
+
+impl Charge {
+    const BYTES: u64 = PIPE_CAPACITY as u64;
+
+    fn take(account: &Arc<MemoryAccount>) -> SysResult<Self> {
+        if account.try_take(Self::BYTES) {
+            Ok(Self(Arc::clone(account)))
+        } else {
+            Err(Errno::SystemFiles)
+        }
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.0.give_back(Self::BYTES);
+    }
 }
 
 impl Pipe {
     /// One that nobody has open yet: a named pipe's.
-    pub(super) fn without_ends() -> Arc<Self> {
+    ///
+    /// # Errors
+    /// As [`pipe_in`].
+    pub(super) fn without_ends(account: &Arc<MemoryAccount>) -> SysResult<Arc<Self>> {
+        Ok(Self::new(Some(Charge::take(account)?)))
+    }
+
+    fn new(charge: Option<Charge>) -> Arc<Self> {
         Arc::new(Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             inner: Mutex::new(Inner {
@@ -49,6 +80,7 @@ impl Pipe {
                 opened: (0, 0),
             }),
             changed: Arc::new(Notify::new()),
+            _charge: charge,
         })
     }
 
@@ -88,10 +120,19 @@ pub struct PipeReader(Arc<Pipe>);
 #[derive(Debug)]
 pub struct PipeWriter(Arc<Pipe>);
 
-/// A new pipe.
+/// A new pipe of the host's, which no sandbox pays for.
 pub fn pipe() -> (PipeReader, PipeWriter) {
-    let pipe = Pipe::without_ends();
+    let pipe = Pipe::new(None);
     (PipeReader::on(&pipe), PipeWriter::on(&pipe))
+}
+
+/// A new pipe whose capacity is taken from a sandbox's memory.
+///
+/// # Errors
+/// `SystemFiles` when there is none left, as pipe(2) at the limit of pipe pages.
+pub fn pipe_in(account: &Arc<MemoryAccount>) -> SysResult<(PipeReader, PipeWriter)> {
+    let pipe = Pipe::without_ends(account)?;
+    Ok((PipeReader::on(&pipe), PipeWriter::on(&pipe)))
 }
 
 impl PipeWriter {
@@ -270,6 +311,19 @@ mod tests {
         assert_eq!(reader.try_read(&mut buffer), Ok(1));
         assert_eq!(reader.try_read(&mut buffer), Ok(0));
         assert!(reader.readiness().hangup);
+    }
+
+    #[test]
+    fn a_pipe_is_paid_from_the_memory_of_its_sandbox() {
+        let account = MemoryAccount::new(100_000, None);
+        let (reader, writer) = pipe_in(&account).unwrap();
+        assert_eq!(account.used(), 65_536);
+        assert_eq!(pipe_in(&account).err(), Some(Errno::SystemFiles));
+        drop(writer);
+        assert!(pipe_in(&account).is_err(), "one end is still there");
+        drop(reader);
+        assert_eq!(account.used(), 0);
+        assert!(pipe_in(&account).is_ok());
     }
 
     #[test]

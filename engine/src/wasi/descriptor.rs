@@ -5,7 +5,7 @@ use super::context::Context;
 use super::memory::Writer;
 use super::rights::Rights;
 use crate::errno::{Errno, SysResult};
-use crate::process::{Description, LockKind, LockRange, Object, RecordLock, WindowSize, pipe};
+use crate::process::{Description, LockKind, LockRange, Object, RecordLock, WindowSize, pipe_in};
 use crate::vfs::AccessMode;
 
 /// `SANDBAR_FD_CLOEXEC`.
@@ -79,7 +79,8 @@ pub(super) fn fd_pipe(
     }
     let close_on_exec = flags & CLOSE_ON_EXEC != 0;
     let nonblocking = flags & open_flags::NONBLOCK != 0;
-    let (reader, writer) = pipe();
+    let table = call.context.process().table()?;
+    let (reader, writer) = pipe_in(table.memory_account())?;
     let reader = Description::stream(std::sync::Arc::new(reader), AccessMode::Read);
     let writer = Description::stream(std::sync::Arc::new(writer), AccessMode::Write);
     reader.set_flags(false, nonblocking);
