@@ -3,6 +3,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 benches=${*:-start pipeline files density kill cli}
+# With it every program that exits has the host capture a backtrace.
+unset RUST_BACKTRACE
 
 field() { sed -n "s/^$1[[:space:]]*: *//p" /proc/cpuinfo 2>/dev/null | head -n 1; }
 case $(uname -s) in

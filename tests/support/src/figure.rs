@@ -77,8 +77,10 @@ impl Figure {
         let Some(dir) = std::env::var_os("SANDBAR_BENCH_DIR").map(PathBuf::from) else {
             return;
         };
+        // A `|` of a pipeline would end the table's cell.
         let row = format!(
-            "| {name} | {bar} | {} {unit} | {verdict} | {detail} |\n",
+            "| {} | {bar} | {} {unit} | {verdict} | {detail} |\n",
+            name.replace('|', "\\|"),
             number(self.value)
         );
         let raw = json!({
