@@ -343,7 +343,7 @@ impl Description {
     pub fn sync(&self, scope: SyncScope) -> SysResult<()> {
         match &self.object {
             Object::File { file, .. } => file.sync(scope),
-            Object::Directory(place) => place.mount().fs().sync(),
+            Object::Directory(place) => place.sync(),
             Object::Stream(_) => Err(Errno::Invalid),
         }
     }
