@@ -17,6 +17,7 @@
 mod descriptors;
 mod file;
 mod inode;
+mod listing;
 mod os;
 
 use std::collections::HashSet;

@@ -20,6 +20,13 @@ pub(crate) struct Host {
     files: [Option<(OwnedFd, AccessMode)>; SLOTS],
 }
 
+/// A temporary directory, in memory where the host has such a place: on a busy disk the calls wait for its journal.
+pub(crate) fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap()
+}
+
 /// The directory that the calls work in, below a root.
 pub(crate) fn nested() -> String {
     format!("{}w", "p/".repeat(NESTING))
@@ -27,7 +34,7 @@ pub(crate) fn nested() -> String {
 
 impl Host {
     pub(crate) fn new() -> Self {
-        let root = tempfile::tempdir().unwrap();
+        let root = scratch();
         let inner = root.path().join(nested());
         std::fs::DirBuilder::new()
             .recursive(true)

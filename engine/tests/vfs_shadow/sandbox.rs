@@ -12,7 +12,7 @@ use sandbar::vfs::{
 };
 
 use super::calls::{Path, SLOTS, Seen, World};
-use super::host::nested;
+use super::host::{nested, scratch};
 
 /// What is there at the beginning; an overlay has it in its image.
 pub(crate) const INITIAL: [(&str, &str); 5] = [
@@ -66,7 +66,7 @@ impl Sandbox {
                 OverlayFs::new(&image.build(), quota).unwrap()
             }
             BackEnd::HostDir => {
-                let directory = host.insert(tempfile::tempdir().unwrap());
+                let directory = host.insert(scratch());
                 let dir = Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap();
                 let quota = Quota::on_disk(None, 1 << 30, 1 << 20);
                 HostDir::new(

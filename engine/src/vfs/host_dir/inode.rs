@@ -4,7 +4,6 @@
 //! are opened.
 
 use std::any::Any;
-use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::{Arc, Weak};
 
 use cap_std::fs::{Dir, File};
@@ -17,12 +16,11 @@ use super::super::{
 };
 use super::Shared;
 use super::file::{Account, HostFile};
+use super::listing::{self, Listing};
 use super::os::{self, HostId, HostStat};
 use crate::errno::{Errno, SysResult};
 use crate::host::realtime_ns as now;
 
-/// Entries of one directory that are listed: a bound for the host's memory.
-const ENTRIES_MAX: usize = 1 << 20;
 /// Bytes that a new directory or link is charged, as most file systems take them.
 const DIRECTORY_BYTES: u64 = 4096;
 
@@ -54,8 +52,6 @@ pub(super) struct HostInode {
     made: Mutex<Option<File>>,
 }
 
-/// Entries with their cookies, ascending.
-type Listing = Vec<(u64, DirEntry)>;
 /// A directory, and a name in it.
 type Location = (Arc<HostInode>, Box<[u8]>);
 
@@ -227,33 +223,6 @@ impl HostInode {
         let inode = self.shared.directories.lock().get(removed.id)?;
         let dir = inode.dir().ok()?;
         Some((inode, dir))
-    }
-
-    /// Reads all entries, ascending by cookie.
-    fn read_entries(&self) -> SysResult<Listing> {
-        let entries = os::read_directory(&*self.dir()?, ENTRIES_MAX)?;
-        let dev = self.id.dev;
-        let mut entries: Vec<_> = entries
-            .into_iter()
-            .map(|(name, ino, file_type)| {
-                let ino = self.shared.ino(HostId { dev, ino });
-                let cookie = name_cookie(&name);
-                let entry = DirEntry {
-                    name,
-                    ino,
-                    file_type,
-                };
-                (cookie, entry)
-            })
-            .collect();
-        entries.sort_unstable_by(|(one, a), (other, b)| (one, &a.name).cmp(&(other, &b.name)));
-        let mut previous = 0;
-        for (own, _) in &mut entries {
-            // Two names of one number, which takes billions of files, get neighbouring ones.
-            *own = (*own).max(previous + 1);
-            previous = *own;
-        }
-        Ok(entries)
     }
 
     fn read_stat(&self) -> SysResult<FileStat> {
@@ -495,9 +464,8 @@ impl Inode for HostInode {
         }
     }
 
-    /// A cookie is a number made of the name, and entries are listed in its order: whatever comes and goes, those that stay are
-    /// told once. So a listing that was read for one call is as good for the next, whoever makes it; it is kept until one is
-    /// told to its end.
+    /// Cookies mean the same in every listing, so one that was read for a call is as good for the next, whoever makes it. It is
+    /// kept until one is told to its end.
     fn read_directory(&self, cookie: u64, max: usize) -> SysResult<Vec<(u64, DirEntry)>> {
         let kept = if cookie == 0 {
             None
@@ -506,7 +474,15 @@ impl Inode for HostInode {
         };
         let entries = match kept {
             Some(entries) => entries,
-            None => Arc::new(self.read_entries()?),
+            None => {
+                let ino = |ino| {
+                    self.shared.ino(HostId {
+                        dev: self.id.dev,
+                        ino,
+                    })
+                };
+                Arc::new(listing::read(&*self.dir()?, ino)?)
+            }
         };
         let start = entries.partition_point(|&(own, _)| own <= cookie);
         let rest = entries.get(start..).unwrap_or_default();
@@ -534,13 +510,6 @@ fn orphaned(held: Option<(Arc<HostInode>, Arc<Dir>)>) {
     if let Some((inode, dir)) = held {
         *inode.orphan.lock() = Some(dir);
     }
-}
-
-/// A number for a name, the same in every call: positive, and small enough to be counted on from.
-fn name_cookie(name: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(name);
-    (hasher.finish() >> 2).max(1)
 }
 
 impl Shared {
