@@ -3,6 +3,7 @@
 //! Options, output, messages and exit codes are those of GNU coreutils 9, findutils 4.9 and procps 4 in the C.UTF-8 locale,
 //! with straight quotes in messages as uutils has them.
 
+mod cat;
 mod chmod;
 mod chown;
 mod cli;
@@ -64,6 +65,7 @@ pub type Applet = (&'static str, fn(Vec<OsString>) -> i32);
 pub const APPLETS: &[Applet] = &[
     ("[", test::bracket),
     ("arch", uname::arch),
+    ("cat", cat::main),
     ("chgrp", chown::chgrp),
     ("chmod", chmod::main),
     ("chown", chown::main),
