@@ -472,17 +472,16 @@ impl Inode for HostInode {
         } else {
             self.listing.lock().clone()
         };
-        let entries = match kept {
-            Some(entries) => entries,
-            None => {
-                let ino = |ino| {
-                    self.shared.ino(HostId {
-                        dev: self.id.dev,
-                        ino,
-                    })
-                };
-                Arc::new(listing::read(&*self.dir()?, ino)?)
-            }
+        let entries = if let Some(entries) = kept {
+            entries
+        } else {
+            let ino = |ino| {
+                self.shared.ino(HostId {
+                    dev: self.id.dev,
+                    ino,
+                })
+            };
+            Arc::new(listing::read(&*self.dir()?, ino)?)
         };
         let start = entries.partition_point(|&(own, _)| own <= cookie);
         let rest = entries.get(start..).unwrap_or_default();
